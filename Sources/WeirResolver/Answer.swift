@@ -27,23 +27,42 @@ package struct Answer: Hashable, Sendable {
     }
   }
 
-  /// The entries by address and port, each pair once. IPv4 comes before IPv6. Addresses of one version of IP alone don't
-  /// show that there is none of the other: c-ares doesn't tell if the question about the other failed.
+  /// Addresses of one version of IP that are missing, because the question about them failed.
+  package struct Gap: Hashable, Sendable {
+    /// The version; never `any`.
+    package let family: Question.Family
+    /// The port of a service; nil in an answer about addresses.
+    package let port: UInt16?
+    /// The name of a service's target, as in an entry; nil in an answer about addresses.
+    package let target: String?
+
+    package init(_ family: Question.Family, port: UInt16? = nil, target: String? = nil) {
+      self.family = family
+      self.port = port
+      self.target = target
+    }
+  }
+
+  /// The entries by address and port, each pair once. IPv4 comes before IPv6.
   package let entries: [Entry]
   /// The least TTL in seconds of the records, CNAMEs among them; nil if there is none, as for names in /etc/hosts and
   /// for services.
   package let ttl: Double?
   /// Whether there were more entries. The first by address and port are kept.
   package let isCut: Bool
-  /// The number of a service's targets whose lookup failed, so that their addresses are missing here. Targets that
-  /// have no address don't count.
-  package let unresolvedTargets: Int
+  /// The gaps, at each port of a service's target. If the name servers say that there is no address, there is no gap.
+  package let gaps: Set<Gap>
 
-  package init(entries: [Entry], ttl: Double? = nil, isCut: Bool = false, unresolvedTargets: Int = 0) {
+  package init(entries: [Entry], ttl: Double? = nil, isCut: Bool = false, gaps: Set<Gap> = []) {
     self.entries = entries
     self.ttl = ttl
     self.isCut = isCut
-    self.unresolvedTargets = unresolvedTargets
+    self.gaps = gaps
+  }
+
+  /// The number of a service's targets that could not be looked up, so that no entry has their names.
+  package var unresolvedTargets: Int {
+    Set(gaps.compactMap(\.target)).subtracting(entries.compactMap(\.target)).count
   }
 }
 

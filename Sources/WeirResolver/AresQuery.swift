@@ -7,6 +7,15 @@ struct HostAddresses {
   var addresses: [IPAddress] = []
   /// The least TTL in seconds; nil if there is none.
   var ttl: Double?
+  /// The full name that the name servers were asked for, by the search list; nil if they were not asked.
+  var name: String?
+
+  /// The version of IP of which there is no address, if there are some of the other.
+  var missingVersion: Question.Family? {
+    let present = Set(addresses.map(Question.Family.init(of:)))
+    guard present.count == 1 else { return nil }
+    return present.contains(.ipv4) ? .ipv6 : .ipv4
+  }
 }
 
 /// A question for addresses. c-ares holds a reference until its callback.
@@ -58,6 +67,7 @@ final class AddressQuery {
       least = min(least, present.ttl)
       alias = present.next
     }
+    if !isInFirstCall { found.name = info.name.map { String(cString: $0) } }
     // A TTL with its highest bit set counts as 0 (RFC 2181 §8).
     if !found.addresses.isEmpty, !isInFirstCall || least > 0 { found.ttl = Double(max(0, least)) }
     return found

@@ -7,20 +7,27 @@ package import WeirIO
 package final class PendingLookup {
   let question: Question
   let timeout: Double
+  /// Whether a version of IP without any address is asked for once more.
+  private let seeksGaps: Bool
   private(set) weak var resolver: Resolver?
   private let loop: EventLoop
   /// Nil when the lookup is over.
   private var done: ((Result<Answer, LookupProblem>) -> Void)?
   private let timer = LoopTimer()
+  /// When the first question was asked.
+  private var began = MonotonicTime.now
   /// The service's targets, once its records have come.
   private var targets: TargetLookups?
+  /// The answer about addresses as far as it is known, while a version of IP is asked for again.
+  private var partialAnswer: Answer?
 
   init(
-    _ question: Question, timeout: Double, resolver: Resolver,
+    _ question: Question, timeout: Double, seeksGaps: Bool, resolver: Resolver,
     done: @escaping (Result<Answer, LookupProblem>) -> Void
   ) {
     self.question = question
     self.timeout = min(timeout, Resolver.longestTimeout)
+    self.seeksGaps = seeksGaps
     self.resolver = resolver
     loop = resolver.loop
     self.done = done
@@ -39,27 +46,29 @@ package final class PendingLookup {
   func abandon() {
     done = nil
     targets = nil
+    partialAnswer = nil
     loop.cancel(timer)
   }
 
   /// Starts the time and asks the first question. Returns false if there is none to ask.
   func begin() -> Bool {
     guard isWanted else { return false }
-    loop.schedule(timer, at: MonotonicTime.now.advanced(bySeconds: timeout), handler: self)
+    began = .now
+    loop.schedule(timer, at: began.advanced(bySeconds: timeout), handler: self)
     switch question.kind {
-    case .addresses: return findAddresses(of: question.name) { self.addressesFound($0) }
+    case .addresses: return findAddresses(of: question.name, question.family) { self.addressesFound($0) }
     case .services: return findServices()
     }
   }
 
   /// Asks for a name's addresses. Returns false if they are known without a question; `tell` is called later anyway.
-  func findAddresses(of name: String, tell: @escaping AddressQuery.Tell) -> Bool {
-    if let known = knownAddresses(of: name) {
+  func findAddresses(of name: String, _ family: Question.Family, tell: @escaping AddressQuery.Tell) -> Bool {
+    if let known = knownAddresses(of: name, family) {
       loop.atEndOfTurn { tell(known) }
       return false
     }
     return ask(tell) { resolver throws(LookupProblem) in
-      try resolver.findAddresses(of: name, question.family, timeout: timeout, tell: tell)
+      try resolver.findAddresses(of: name, family, timeout: timeout, tell: tell)
     }
   }
 
@@ -96,14 +105,47 @@ package final class PendingLookup {
   }
 
   private func addressesFound(_ result: Result<HostAddresses, LookupProblem>) {
-    finish(
-      result.flatMap { found in
-        var collector = EntryCollector()
-        for address in found.addresses { collector.add(Answer.Entry(address: address)) }
-        let entries = collector.sorted()
-        guard !entries.isEmpty else { return .failure(.noAddresses) }
-        return .success(Answer(entries: entries, ttl: found.ttl, isCut: collector.isCut))
-      })
+    // c-ares reports addresses of one version of IP as a success, even if the question about the other failed.
+    guard seeksGaps, question.family == .any, case .success(let found) = result, let name = found.name,
+      let version = found.missingVersion
+    else {
+      finish(result.flatMap { Self.answer($0) })
+      return
+    }
+    let partial = Self.answer(found, without: version)
+    // A question whose tries were all lost takes nine tenths of the time. Another would leave no time for an answer.
+    guard MonotonicTime.now.seconds(since: began) < timeout / 2 else {
+      finish(partial)
+      return
+    }
+    partialAnswer = try? partial.get()
+    resolver?.enterNext { [weak self] in
+      guard let self, isWanted else { return false }
+      // The name by which the search has ended: for the missing version alone it might go on to another host.
+      return findAddresses(of: name + ".", version) { self.otherVersionFound($0, version, beside: found) }
+    }
+  }
+
+  private func otherVersionFound(
+    _ result: Result<HostAddresses, LookupProblem>, _ version: Question.Family, beside found: HostAddresses
+  ) {
+    switch result {
+    case .success(let other):
+      let least = [found.ttl, other.ttl].compactMap { $0 }.min()
+      finish(Self.answer(HostAddresses(addresses: found.addresses + other.addresses, ttl: least)))
+    case .failure(let problem): finish(Self.answer(found, without: problem.isDefinite ? nil : version))
+    }
+  }
+
+  private static func answer(
+    _ found: HostAddresses, without version: Question.Family? = nil
+  ) -> Result<Answer, LookupProblem> {
+    var collector = EntryCollector()
+    for address in found.addresses { collector.add(Answer.Entry(address: address)) }
+    let entries = collector.sorted()
+    guard !entries.isEmpty else { return .failure(.noAddresses) }
+    let gaps = version.map { [Answer.Gap($0)] } ?? []
+    return .success(Answer(entries: entries, ttl: found.ttl, isCut: collector.isCut, gaps: Set(gaps)))
   }
 
   private func servicesFound(_ result: Result<[ServiceRecord], LookupProblem>) {
@@ -118,11 +160,13 @@ package final class PendingLookup {
   }
 
   /// The addresses of a name that is an address itself, or the problem of a text that is no name.
-  private func knownAddresses(of name: String) -> Result<HostAddresses, LookupProblem>? {
+  private func knownAddresses(
+    of name: String, _ family: Question.Family
+  ) -> Result<HostAddresses, LookupProblem>? {
     guard let address = IPAddress(host: name) else {
       return Self.isName(name) ? nil : .failure(AresStatus.badName.problem(refusal: nil))
     }
-    switch (address, question.family) {
+    switch (address, family) {
     case (_, .any), (.v4, .ipv4), (.v6, .ipv6): return .success(HostAddresses(addresses: [address]))
     case (.v4, .ipv6), (.v6, .ipv4): return .failure(.noAddresses)
     }
@@ -138,7 +182,7 @@ extension PendingLookup: TimerHandler {
   package func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
     // After a stall of the loop the answer may have come in this very turn. It is told at the turn's end, before this.
     loop.atEndOfTurn { [self] in
-      finish(targets?.partialAnswer.map { .success($0) } ?? .failure(.timeout))
+      finish((targets?.partialAnswer ?? partialAnswer).map { .success($0) } ?? .failure(.timeout))
     }
   }
 }

@@ -1,3 +1,5 @@
+package import WeirIO
+
 /// A question to the name servers. Equal questions have equal answers.
 package struct Question: Hashable, Sendable {
   package enum Kind: Hashable, Sendable {
@@ -31,6 +33,23 @@ package struct Question: Hashable, Sendable {
   /// - Parameter family: The addresses of the targets that are asked for.
   package static func services(of name: String, family: Family = .any) -> Question {
     Question(.services, name, family)
+  }
+}
+
+extension Question.Family {
+  package init(of address: IPAddress) {
+    switch address {
+    case .v4: self = .ipv4
+    case .v6: self = .ipv6
+    }
+  }
+
+  /// The versions of IP, each by itself.
+  var versions: [Question.Family] {
+    switch self {
+    case .any: [.ipv4, .ipv6]
+    case .ipv4, .ipv6: [self]
+    }
   }
 }
 

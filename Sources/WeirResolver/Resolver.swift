@@ -46,12 +46,15 @@ package final class Resolver {
   ///
   /// - Parameter timeout: The seconds that the whole lookup may take, with all its tries; at most an hour. They count from
   ///   its start, which waits until the gate has room.
+  /// - Parameter seeksGaps: Whether a name that has addresses of one version of IP alone is asked for those of the other
+  ///   once more, so that the answer has a gap if that question fails. Without it only services' answers have gaps.
   @discardableResult
   package func lookUp(
-    _ question: Question, timeout: Double, done: @escaping (Result<Answer, LookupProblem>) -> Void
+    _ question: Question, timeout: Double, seeksGaps: Bool = false,
+    done: @escaping (Result<Answer, LookupProblem>) -> Void
   ) -> PendingLookup {
     loop.preconditionCurrent()
-    let lookup = PendingLookup(question, timeout: timeout, resolver: self, done: done)
+    let lookup = PendingLookup(question, timeout: timeout, seeksGaps: seeksGaps, resolver: self, done: done)
     guard !isClosed else {
       lookup.abandon()
       return lookup

@@ -32,7 +32,7 @@ final class WatchedName {
 
   func begin() {
     resolver.loop.cancel(timer)
-    lookup = resolver.lookUp(question, timeout: timeout) { [weak self] in self?.lookedUp($0) }
+    lookup = resolver.lookUp(question, timeout: timeout, seeksGaps: true) { [weak self] in self?.lookedUp($0) }
   }
 
   func add(_ watch: Watch) {

@@ -85,6 +85,17 @@ extension Lookup {
     #expect(log.all.prefix(3) == ["a 10.0.0.1 ttl=0", "a 10.0.0.2 ttl=0", "a 10.0.0.3 ttl=0"])
   }
 
+  @Test func gapsAreTold() async throws {
+    let peer = try DNSPeer { question in
+      let reply = question.kind == .ipv4 ? DNSReply(records: [.address("10.0.0.1", ttl: 0)]) : DNSReply(code: 2)
+      return [reply.bytes(to: question)]
+    }
+    let (host, log) = (try WatcherHost(), Log())
+    host.watch("a", .addresses(of: "name.test"), try rules(peer), to: log)
+    try await eventually("it is told") { !log.all.isEmpty }
+    #expect(log.all == ["a \(Self.good) -ipv6"])
+  }
+
   @Test func failuresAreToldAndTriedAgain() async throws {
     let peer = try peer { number in
       switch number {

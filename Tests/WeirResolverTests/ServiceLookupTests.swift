@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 import WeirIO
 import WeirResolver
@@ -50,15 +51,15 @@ import WeirResolver
       testDescription: "all targets without addresses",
       records: [.service("none.test", port: 80), .service("gone.test", port: 80)], outcome: "no_addresses"),
     Case(
-      testDescription: "a target that fails is counted", family: .ipv4,
-      records: [.service("b.test", port: 80), .service("broken.test", port: 80)],
-      outcome: "10.0.0.2:80/0/1/b.test unresolved=1"),
+      testDescription: "a target that fails is named", family: .ipv4,
+      records: [.service("b.test", port: 80), .service("broken.test", port: 80), .service("Broken.test", port: 81)],
+      outcome: "10.0.0.2:80/0/1/b.test -broken.test:80/ipv4 -broken.test:81/ipv4"),
     Case(
       testDescription: "all targets fail", records: [.service("broken.test", port: 80)], outcome: "server_failure"),
     Case(
-      testDescription: "a silent target is counted", family: .ipv4,
+      testDescription: "a silent target is named", family: .ipv4,
       records: [.service("b.test", port: 80), .service("silent.test", port: 80)],
-      outcome: "10.0.0.2:80/0/1/b.test unresolved=1"),
+      outcome: "10.0.0.2:80/0/1/b.test -silent.test:80/ipv4"),
     Case(testDescription: "silent targets alone", records: [.service("silent.test", port: 80)], outcome: "timeout"),
     Case(testDescription: "empty", records: [], outcome: "no_addresses"),
     Case(testDescription: "alias alone", records: [.alias(to: "x.test")], outcome: "no_addresses"),
@@ -84,6 +85,35 @@ import WeirResolver
     let isSilent = row.testDescription.contains("silent")
     let outcome = await host.lookUp(.services(of: Self.name, family: row.family), timeout: isSilent ? 1 : 5)
     #expect(outcome.text == row.outcome)
+  }
+
+  /// The name servers fail for IPv4, and then say that there is no IPv6. The target may still have its addresses.
+  @Test func failureBeforeNoDataIsAGap() async throws {
+    let script = FailureBeforeNoData()
+    let peer = try DNSPeer { question in
+      if question.kind == .service {
+        let records: [DNSReply.Record] = [.service("b.test", port: 80), .service("broken.test", port: 80)]
+        return [DNSReply(records: records).bytes(to: question)]
+      }
+      if question.name == "broken.test" { return script.replies(to: question) }
+      let records: [DNSReply.Record] = question.kind == .ipv4 ? [.address("10.0.0.2")] : []
+      return [DNSReply(records: records).bytes(to: question)]
+    }
+    let outcome = try await ResolverHost(peer).lookUp(.services(of: Self.name))
+    #expect(outcome.text == "10.0.0.2:80/0/1/b.test -broken.test:80/ipv4")
+  }
+
+  @Test func aTargetLacksTheVersionThatFails() async throws {
+    let peer = try DNSPeer { question in
+      switch question.kind {
+      case .service: [DNSReply(records: [.service("a.test", port: 80)]).bytes(to: question)]
+      case .ipv4: [DNSReply(code: 2).bytes(to: question)]
+      case .ipv6, .other: [DNSReply(records: [.address("2001:db8::1")]).bytes(to: question)]
+      }
+    }
+    let answer = try await ResolverHost(peer).lookUp(.services(of: Self.name)).get()
+    #expect(answer.text == "[2001:db8::1]:80/0/1/a.test -a.test:80/ipv4")
+    #expect(answer.unresolvedTargets == 0)
   }
 
   @Test(arguments: [(UInt8(3), "no_such_name"), (2, "server_failure"), (5, "refused"), (1, "other")])
@@ -116,5 +146,30 @@ import WeirResolver
     let host = try ResolverHost(peer, resolvConf: configuration.path)
     #expect(try await host.lookUp(.services(of: Self.name)).get().entries.count == 2)
     #expect(peer.names == [Self.name, "a.test"])
+  }
+}
+
+/// Holds the first answer about IPv6, which has no address, until both tries of the question about IPv4 have failed.
+private final class FailureBeforeNoData: Sendable {
+  private struct State {
+    var held: [UInt8]?
+    var failures = 0
+  }
+
+  private let state = Mutex(State())
+
+  func replies(to question: DNSQuestion) -> [[UInt8]] {
+    state.withLock { state in
+      guard question.kind == .ipv4 else {
+        let reply = DNSReply().bytes(to: question)
+        guard state.held == nil, state.failures < 2 else { return [reply] }
+        state.held = reply
+        return []
+      }
+      state.failures += 1
+      let failure = DNSReply(code: 2).bytes(to: question)
+      guard state.failures == 2, let held = state.held else { return [failure] }
+      return [failure, held]
+    }
   }
 }

@@ -66,10 +66,10 @@ final class ResolverHost: Sendable {
   }
 
   /// Looks a name up.
-  func lookUp(_ question: Question, timeout: Double = 5) async -> Outcome {
+  func lookUp(_ question: Question, timeout: Double = 5, seeksGaps: Bool = false) async -> Outcome {
     await withCheckedContinuation { continuation in
       loop.run { [bound] in
-        bound.value?.lookUp(question, timeout: timeout) { continuation.resume(returning: $0) }
+        bound.value?.lookUp(question, timeout: timeout, seeksGaps: seeksGaps) { continuation.resume(returning: $0) }
       }
     }
   }
@@ -97,8 +97,16 @@ extension Answer {
     }
     if let ttl { words.append("ttl=\(Int(ttl))") }
     if isCut { words.append("cut") }
-    if unresolvedTargets > 0 { words.append("unresolved=\(unresolvedTargets)") }
+    words += gaps.map(\.text).sorted()
     return words.joined(separator: " ")
+  }
+}
+
+extension Answer.Gap {
+  /// The gap in short, such as `-ipv6` or `-a.test:80/ipv6`.
+  fileprivate var text: String {
+    guard let target, let port else { return "-\(family)" }
+    return "-\(target):\(port)/\(family)"
   }
 }
 

@@ -88,10 +88,12 @@ final class EndpointDiscovery {
     case .name(let spec):
       watch(key, .addresses(of: spec.host, family: family), entry) { answer, upstream in
         let url = upstream.url(of: spec)
-        return answer.entries.map { found in
+        let endpoints = answer.entries.map { found in
           EndpointSpec(
             host: "\(found.address)", port: spec.port, url: url, weight: spec.weight, priority: spec.priority)
         }
+        let missing = answer.gaps.map { FoundEndpoints.Gap(url: url, family: $0.family) }
+        return FoundEndpoints(endpoints: endpoints, missing: Set(missing))
       }
     case .services(let name):
       watch(key, .services(of: name, family: family), entry) { $0.endpoints(of: $1) }
@@ -103,7 +105,7 @@ final class EndpointDiscovery {
 
   private func watch(
     _ key: Key, _ question: Question, _ entry: UpstreamEndpoints,
-    _ endpoints: @escaping (Answer, NamedUpstream) -> [EndpointSpec]
+    _ read: @escaping (Answer, NamedUpstream) -> FoundEndpoints
   ) {
     let place = key.place.name
     watches[key] = names.watch(question, rules: ResolveRules(key.rules)) { [weak self] lookup in
@@ -111,12 +113,21 @@ final class EndpointDiscovery {
       let now = MonotonicTime.now
       switch lookup {
       case .answered(let answer):
+        let found = read(answer, entry.upstream)
+        var keepsSome = false
         let result = entry.answered(
-          place, endpoints(answer, entry.upstream), isCut: answer.isCut, isWhole: answer.unresolvedTargets == 0,
-          room: registry?.room(for: entry) ?? 0, at: now)
+          place, found.endpoints, isCut: answer.isCut,
+          stays: { endpoint in
+            // Only endpoints that the answer lacks come here.
+            let isMissing = found.lacks(endpoint)
+            if isMissing { keepsSome = true }
+            return isMissing
+          }, room: registry?.room(for: entry) ?? 0, at: now)
         if answer.unresolvedTargets > 0 {
           let problem = "\(answer.unresolvedTargets) targets of \(question) could not be looked up"
           log.failed(entry, at: place, problem, at: now)
+        } else if keepsSome {
+          log.failed(entry, at: place, "some addresses of \(question) could not be looked up", at: now)
         } else if result == .failed {
           log.failed(entry, at: place, "\(question): no record has a port", at: now)
         } else {
@@ -219,17 +230,39 @@ extension ResolveRules {
   }
 }
 
+/// The endpoints of an answer, and which others it may lack.
+private struct FoundEndpoints {
+  struct Gap: Hashable {
+    /// The URL of the endpoints, which has the name that could not be looked up.
+    let url: String
+    let family: Question.Family
+  }
+
+  let endpoints: [EndpointSpec]
+  let missing: Set<Gap>
+
+  func lacks(_ endpoint: EndpointSpec) -> Bool {
+    guard let url = endpoint.url, let address = IPAddress(host: endpoint.host) else { return false }
+    return missing.contains(Gap(url: url, family: Question.Family(of: address)))
+  }
+}
+
 extension Answer {
   /// The endpoints of a service. Weights beyond those of endpoints are scaled down.
-  fileprivate func endpoints(of upstream: NamedUpstream) -> [EndpointSpec] {
+  fileprivate func endpoints(of upstream: NamedUpstream) -> FoundEndpoints {
     let most = entries.map(\.weight).max() ?? 1
     let scale = min(1, Double(EndpointSpec.weights.upperBound) / Double(most))
-    return entries.compactMap { entry in
+    let endpoints: [EndpointSpec] = entries.compactMap { entry in
       guard let port = entry.port.map(Int.init), port > 0 else { return nil }
       let written = EndpointSpec(host: entry.target ?? "\(entry.address)", port: port)
       return EndpointSpec(
         host: "\(entry.address)", port: port, url: upstream.url(of: written),
         weight: Int((Double(entry.weight) * scale).rounded(.up)), priority: entry.priority)
     }
+    let missing: [FoundEndpoints.Gap] = gaps.compactMap { gap in
+      guard let target = gap.target, let port = gap.port.map(Int.init) else { return nil }
+      return FoundEndpoints.Gap(url: upstream.url(of: EndpointSpec(host: target, port: port)), family: gap.family)
+    }
+    return FoundEndpoints(endpoints: endpoints, missing: Set(missing))
   }
 }

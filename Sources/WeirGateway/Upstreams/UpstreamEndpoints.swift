@@ -82,10 +82,10 @@ final class UpstreamEndpoints: Sendable {
   ///
   /// - Parameters:
   ///   - isCut: Whether the place had more of them.
-  ///   - isWhole: False if some may be missing that are there.
+  ///   - stays: Whether an endpoint of the place's last answer stays although this one lacks it.
   func answered(
-    _ place: EndpointSources.Place, _ endpoints: [EndpointSpec], isCut: Bool = false, isWhole: Bool = true, room: Int,
-    at now: MonotonicTime
+    _ place: EndpointSources.Place, _ endpoints: [EndpointSpec], isCut: Bool = false,
+    stays: (EndpointSpec) -> Bool = { _ in false }, room: Int, at now: MonotonicTime
   ) -> Discovery {
     let result: Discovery = fields.withLock { fields in
       if endpoints.isEmpty {
@@ -93,7 +93,7 @@ final class UpstreamEndpoints: Sendable {
         return .failed
       }
       // There may be room now for what was cut before.
-      guard fields.sources.answered(place, endpoints, isWhole: isWhole) || fields.isCut else { return .same }
+      guard fields.sources.answered(place, endpoints, stays: stays) || fields.isCut else { return .same }
       publish(&fields, room: room, at: now)
       return fields.isCut || isCut ? .truncated : .changed
     }

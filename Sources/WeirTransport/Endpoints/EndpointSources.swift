@@ -4,6 +4,9 @@ package struct EndpointSources: Sendable {
   /// The name of a place: a host name with its port, a service, a file.
   package typealias Place = String
 
+  /// The most endpoints that a place keeps of earlier answers.
+  private static let mostKept = 4096
+
   /// Endpoints that need no lookup.
   private var written: [EndpointSpec] = []
   /// The last good answer of each place.
@@ -30,16 +33,17 @@ package struct EndpointSources: Sendable {
 
   /// A place has answered. An empty answer is a failure.
   ///
-  /// - Parameter isWhole: False if endpoints may be missing: then none of the last answer goes.
+  /// - Parameter stays: Whether an endpoint of the last answer stays although this one lacks it, because the lookup that
+  ///   would have found it failed.
   /// - Returns: Whether the endpoints have changed.
-  package mutating func answered(_ place: Place, _ endpoints: [EndpointSpec], isWhole: Bool = true) -> Bool {
+  package mutating func answered(
+    _ place: Place, _ endpoints: [EndpointSpec], stays: (EndpointSpec) -> Bool = { _ in false }
+  ) -> Bool {
     guard places.contains(place) else { return false }
     silent.remove(place)
-    var answer = endpoints
-    if !isWhole {
-      let names = Set(endpoints.map(\.name))
-      answer += (answers[place] ?? []).filter { !names.contains($0.name) }
-    }
+    let names = Set(endpoints.map(\.name))
+    let kept = (answers[place] ?? []).filter { !names.contains($0.name) && stays($0) }
+    let answer = endpoints + kept.prefix(Self.mostKept)
     guard !endpoints.isEmpty, answers[place] != answer else { return false }
     answers[place] = answer
     return true

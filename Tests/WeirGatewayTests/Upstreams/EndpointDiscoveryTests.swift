@@ -84,6 +84,49 @@ import WeirTestSupport
     #expect(count(rig, "u") == 0)
   }
 
+  /// The name server of one target is gone for good, while the address of another changes.
+  @Test func aTargetThatFailsKeepsItsOwnEndpointsAlone() async throws {
+    let directory = try TemporaryDirectory()
+    let hosts = try directory.file("hosts", "127.0.0.2 a.test\n")
+    let other = try await DnsmasqServer(["--host-record=b.other.test,127.0.0.9,60"])
+    let forwarding = "--server=/other.test/\(other.server.replacingOccurrences(of: ":", with: "#"))"
+    let dnsmasq = try await DnsmasqServer([
+      "--addn-hosts=\(hosts)", "--cache-size=0", forwarding, "--srv-host=_x._tcp.test,a.test,81,10,1",
+      "--srv-host=_x._tcp.test,b.other.test,81,10,1",
+    ])
+    let resolve = "{servers: [\"\(dnsmasq.server)\"], maximum: 1s, timeout: 300ms}"
+    let rig = try CheckRig("[{name: s, srv: _x._tcp.test, resolve: \(resolve)}]")
+    func endpoints() -> [String] { (rig.registry.all["s"]?.set.endpoints ?? []).map(\.name).sorted() }
+    #expect(await soon { endpoints() == ["127.0.0.2:81", "127.0.0.9:81"] })
+    other.stop()
+    for number in [3, 4] {
+      _ = try directory.file("hosts", "127.0.0.\(number) a.test\n")
+      dnsmasq.reload()
+      #expect(await soon { endpoints() == ["127.0.0.\(number):81", "127.0.0.9:81"] })
+    }
+    #expect(await soon { rig.log.contains { $0.contains("1 targets of SRV _x._tcp.test could not be looked up") } })
+  }
+
+  /// The name server of the IPv4 address is gone for good, while the IPv6 address changes.
+  @Test func aVersionThatFailsKeepsItsOwnEndpointsAlone() async throws {
+    let directory = try TemporaryDirectory()
+    let hosts = try directory.file("hosts", "2001:db8::1 n.other.test\n")
+    let other = try await DnsmasqServer(["--host-record=n.other.test,127.0.0.9,60"])
+    let forwarding = "--server=/other.test/\(other.server.replacingOccurrences(of: ":", with: "#"))"
+    let dnsmasq = try await DnsmasqServer(["--addn-hosts=\(hosts)", "--cache-size=0", forwarding])
+    let resolve = "{servers: [\"\(dnsmasq.server)\"], maximum: 1s, timeout: 300ms}"
+    let rig = try CheckRig("[{name: n, endpoints: [\"n.other.test:81\"], resolve: \(resolve)}]")
+    func endpoints() -> [String] { (rig.registry.all["n"]?.set.endpoints ?? []).map(\.name).sorted() }
+    #expect(await soon { endpoints() == ["127.0.0.9:81", "[2001:db8::1]:81"] })
+    other.stop()
+    for number in [2, 3] {
+      _ = try directory.file("hosts", "2001:db8::\(number) n.other.test\n")
+      dnsmasq.reload()
+      #expect(await soon { endpoints() == ["127.0.0.9:81", "[2001:db8::\(number)]:81"] })
+    }
+    #expect(await soon { rig.log.contains { $0.contains("some addresses of n.other.test could not be looked up") } })
+  }
+
   /// No place answers any more when the scheme changes, and its endpoints get the names of the new one.
   @Test func answersOutliveAnotherScheme() async throws {
     let directory = try TemporaryDirectory()

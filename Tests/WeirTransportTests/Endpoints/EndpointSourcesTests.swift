@@ -39,17 +39,42 @@ import Testing
     #expect(names(sources) == ["1", "2"])
   }
 
-  @Test func anAnswerThatIsNotWholeTakesNothingAway() {
+  @Test func endpointsWhoseLookupFailedStay() {
     var sources = EndpointSources()
     sources.follow([], ["a"])
     let changed6 = sources.answered("a", specs(1, 2))
     #expect(changed6)
-    let changed7 = sources.answered("a", specs(3), isWhole: false)
+    let changed7 = sources.answered("a", specs(3)) { $0.host == "10.0.0.2" }
     #expect(changed7)
-    #expect(names(sources) == ["1", "2", "3"])
+    #expect(names(sources) == ["2", "3"])
     let changed8 = sources.answered("a", specs(3))
     #expect(changed8)
     #expect(names(sources) == ["3"])
+  }
+
+  /// A lookup that fails for good keeps what it found last, and nothing that others have found since.
+  @Test func whatStaysDoesNotGrow() {
+    var sources = EndpointSources()
+    sources.follow([], ["a"])
+    _ = sources.answered("a", specs(1, 2))
+    for number in 3...250 {
+      let changed = sources.answered("a", specs(number)) { $0.host == "10.0.0.2" }
+      #expect(changed)
+      #expect(Set(sources.endpoints(limit: 10).endpoints.map(\.host)) == ["10.0.0.2", "10.0.0.\(number)"])
+      let changedAgain = sources.answered("a", specs(number)) { $0.host == "10.0.0.2" }
+      #expect(!changedAgain)
+    }
+  }
+
+  @Test func whatStaysIsBounded() {
+    var sources = EndpointSources()
+    sources.follow([], ["a"])
+    for port in [1, 10_001, 20_001] {
+      let found = (port..<port + 3000).map { EndpointSpec(host: "10.0.0.1", port: $0) }
+      let changed = sources.answered("a", found) { _ in true }
+      #expect(changed)
+    }
+    #expect(sources.endpoints(limit: 10_000).endpoints.count == 3000 + 4096)
   }
 
   @Test func aPlaceThatStaysKeepsItsAnswer() {
