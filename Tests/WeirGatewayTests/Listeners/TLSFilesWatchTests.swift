@@ -121,7 +121,7 @@ import WeirTestSupport
     for (from, to) in [(certificates.server.certificate, "it.pem"), (certificates.server.key, "it.key")] {
       try FileManager.default.copyItem(atPath: from, toPath: "\(other.path)/\(to)")
     }
-    try watches[0].follow(Self.files(in: other))
+    watches[0].follow(try watches[0].prepare(Self.files(in: other)))
     watches[0].stop()
     held.release()
     #expect(
