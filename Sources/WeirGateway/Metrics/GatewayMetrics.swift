@@ -162,7 +162,9 @@ package final class GatewayMetrics: Sendable {
         for outcome in outcomes { _ = requests.with(route, outcome.label) }
       }
       limits.prepare(limiting)
-      for upstream in upstreams.keys { client?.prepare(upstream) }
+      // In one order, so that beyond the limit of destinations all instances count the same ones together.
+      let sorted = upstreams.keys.sorted { ($0.host, $0.port) < ($1.host, $1.port) }
+      for upstream in sorted { client?.prepare(upstream) }
     }
     for method in KnownMethod.allCases { _ = active.with(method.label, "http") }
   }

@@ -32,6 +32,8 @@ import WeirTestSupport
     let unit = try PackageRoot.text(of: "deploy/systemd/weir.service")
     let program = "/usr/local/bin/weir"
     #expect(unit.contains("ExecStart=\(program) serve"))
+    // systemd runs no further command after one that failed, and weir has to learn of a faulty file too.
+    #expect(unit.contains("\nExecReload=/bin/kill -HUP $MAINPID\nExecReload=\(program) check /etc/weir/weir.yml\n"))
     let file = try directory.file("weir.service", unit.replacing(program, with: try Tool.weir.path))
     let sockets = try ["weir.socket", "weir-metrics.socket"].map { name in
       try directory.file(name, try PackageRoot.text(of: "deploy/systemd/\(name)"))

@@ -152,9 +152,9 @@ struct AlertTests {
   }
 
   @Test func durationsAreDividedAndNothingElse() {
-    let rules = "expr: rate(a[2m]) > 0.2 and b offset 1d > 14.4 * c[1h]\nfor: 15m\nrecord: a:b:rate5m"
+    let rules = "expr: rate(a[2m]) > 0.2 and b[2m:15s] offset 1d > 14.4 * c[1h]\nfor: 15m\nrecord: a:b:rate5m"
     #expect(
       QuickRules.quick(rules, factor: 10)
-        == "expr: rate(a[12s]) > 0.2 and b offset 8640s > 14.4 * c[360s]\nfor: 90s\nrecord: a:b:rate5m")
+        == "expr: rate(a[12s]) > 0.2 and b[12s:1500ms] offset 8640s > 14.4 * c[360s]\nfor: 90s\nrecord: a:b:rate5m")
   }
 }

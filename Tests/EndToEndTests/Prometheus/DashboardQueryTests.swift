@@ -5,13 +5,13 @@ import WeirTestSupport
 @Suite(.needs(.prometheus, .curl, .weir)) struct DashboardQueryTests {
   /// What is chosen in the variables of a board.
   enum Choice: String, CaseIterable {
-    /// `All`, where that can be chosen.
+    /// `All`, where that can be chosen. Of jobs, Grafana lists those that it has found.
     case all
     /// One value, or two, of each.
     case chosen
 
     func values(_ uid: String, _ fixture: BoardFixture) -> [String: String] {
-      var values = ["job": ".*", "instance": ".*", "route": ".*", "upstream": ".*", "port": fixture.port]
+      var values = ["job": "weir", "instance": ".*", "route": ".*", "upstream": ".*", "port": fixture.port]
       values["destination"] = uid == "weir-client" && self == .all ? ".*" : BoardFixture.host
       guard self == .chosen else { return values }
       let both = [fixture.service, fixture.gateway].map { $0.replacing(".", with: "\\\\.") }
@@ -19,7 +19,6 @@ import WeirTestSupport
         "weir-client": both[0], "weir-destination": both.joined(separator: "|"), "weir-gateway": both[1],
       ]
       values["instance"] = instances[uid]
-      values["job"] = "weir"
       values["route"] = "shop|dead"
       values["upstream"] = BoardFixture.pool
       return values

@@ -28,15 +28,20 @@ import WeirTestSupport
       "three times as many requests as can be answered",
       [
         "WeirOverload ticket", "WeirOverload page", "WeirCallersGiveUp ticket", "WeirCallersGiveUp page",
-        "WeirDestinationErrorBudgetBurn page", "WeirDestinationErrorBudgetBurn ticket", "WeirLatencyHigh ticket",
-        "WeirRouteFailing page",
+        "WeirDestinationErrorBudgetBurn ticket", "WeirLatencyHigh ticket", "WeirRouteFailing page",
       ], told: "WeirOverload page"),
     Cause(
       "a fifth more than can be answered",
       [
         "WeirOverload ticket", "WeirCallersGiveUp ticket", "WeirCallersGiveUp page", "WeirLatencyHigh ticket",
-        "WeirDestinationErrorBudgetBurn page", "WeirDestinationErrorBudgetBurn ticket",
+        "WeirDestinationErrorBudgetBurn ticket",
       ], told: "WeirOverload ticket"),
+    Cause(
+      "half of the requests fail, and some more are refused",
+      [
+        "WeirDestinationErrorBudgetBurn page", "WeirDestinationErrorBudgetBurn ticket", "WeirOverload ticket",
+        "WeirCallersGiveUp ticket", "WeirCallersGiveUp page",
+      ], told: "WeirDestinationErrorBudgetBurn page"),
     Cause(
       "all answers are 429",
       [

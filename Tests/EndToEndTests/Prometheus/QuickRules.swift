@@ -22,11 +22,12 @@ struct QuickRules {
     }
   }
 
-  /// Durations stand in brackets, behind `offset`, and behind `for:` and `interval:`.
+  /// Durations stand in brackets, behind `offset`, and behind `for:` and `interval:`. The steps of subqueries are in seconds.
   static func quick(_ rules: String, factor: Int = Self.factor) -> String {
     rules.replacing(#/(\[|offset |for: |interval: )(\d+)([mhd])/#) { match in
       let unit = ["m": 60, "h": 3_600, "d": 86_400][match.output.3] ?? 1
       return "\(match.output.1)\((Int(match.output.2) ?? 0) * unit / factor)s"
     }
+    .replacing(#/:(\d+)s\]/#) { match in ":\((Int(match.output.1) ?? 0) * 1_000 / factor)ms]" }
   }
 }

@@ -161,6 +161,16 @@ import WeirMetrics
     #expect(registry.text().contains("weir_requests_started_total{server_address=\"b.test\""))
   }
 
+  @Test func allInstancesCountTheSameUpstreamsTogether() throws {
+    let metrics = try GatewayMetrics(registry, client: MetricsMonitor(registry: registry, destinationLimit: 3))
+    let authorities = (1...20).map { "h\($0).test" } + ["a.test:8443", "a.test", "a.test:80"]
+    let upstreams = try authorities.map { try destination($0) }
+    metrics.prepare(routes: [], upstreams: Dictionary(uniqueKeysWithValues: upstreams.map { ($0, .all) }))
+    let shown = registry.text().matches(of: /weir_requests_started_total\{server_address="(.*?)",server_port="(.*?)"/)
+      .map { "\($0.1):\($0.2)" }
+    #expect(Set(shown) == ["a.test:80", "a.test:443", "a.test:8443", "_other:_other"])
+  }
+
   /// An upstream that is reached by another scheme at the same port is the same one on the page.
   @Test func aSchemeMayChangeAndChangeBack() throws {
     let client = try MetricsMonitor(registry: registry)

@@ -125,11 +125,22 @@ class Trial:
         say("removed: the configuration alone is left")
 
     def purge(self, before: set[str]) -> None:
+        logs = self.put_logs()
         self.root.run("apt-get", "-q", "-y", "purge", "weir")
-        left = sorted(self.root.files() - before)
+        left = sorted(self.root.files() - before) + [str(path) for path in logs if path.exists() or path.is_symlink()]
         lost = sorted(before - self.root.files())
         expect(not left and not lost, f"the purge has left {left} and has taken {lost}")
-        say("purged: no file is left")
+        expect((self.root.path / "var/log/private/other").exists(), "the purge has taken the logs of others")
+        say("purged: no file is left, and no log")
+
+    def put_logs(self) -> tuple[Path, Path]:
+        """As systemd makes them for a service with a DynamicUser."""
+        link, directory = self.root.path / "var/log/weir", self.root.path / "var/log/private/weir"
+        for name in ("weir", "other"):
+            (directory.parent / name).mkdir(parents=True, exist_ok=True)
+        (directory / "access.log").write_text("a line\n")
+        link.symlink_to("private/weir")
+        return directory, link
 
 
 async def main(base: Path, path: Path, directory: Path, older: Path, newer: Path) -> None:
