@@ -33,6 +33,9 @@ final class DestinationIndex: Sendable {
     return state.withLock { find(destination, &$0) }
   }
 
+  /// The metrics of a destination that has its own by now.
+  func known(_ destination: Destination) -> DestinationMetrics? { state.withLock { $0.known[destination.server] } }
+
   private func last(_ identity: ObjectIdentifier) -> DestinationMetrics? {
     state.withLock { state in state.last?.identity == identity ? state.last?.metrics : nil }
   }

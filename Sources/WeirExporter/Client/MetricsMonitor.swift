@@ -75,7 +75,7 @@ public final class MetricsMonitor: InlineEventMonitor {
 
   /// Removes from the page those gauges of a destination whose limits no longer apply to it.
   package func remove(_ gauges: ControlGauges, of destination: Destination) {
-    destinations.metrics(of: destination).remove(gauges)
+    destinations.known(destination)?.remove(gauges)
   }
 
   /// Makes a method's series for a destination at zero. Otherwise this happens when the first such request starts.
