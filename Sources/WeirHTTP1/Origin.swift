@@ -57,9 +57,12 @@ package struct RequestPlace {
 
 /// The origins in use, found by a request's URL and demands.
 struct OriginTable {
-  /// An origin without transfers and connections is kept until there are this many.
-  private static let limit = 1024
+  /// The least for ``limit``, and the most endpoints whose last origin is known.
+  private static let leastLimit = 1024
 
+  /// An origin without transfers and connections is kept until there are this many. Half of them are free after each sweep,
+  /// so that a sweep costs each new origin little.
+  private var limit = leastLimit
   private var known: [Origin.Key: Origin] = [:]
   private var free: [Int] = []
   private var count = 0
@@ -80,7 +83,7 @@ struct OriginTable {
       endpoint: spec.endpoint, idleTimeout: spec.rules?.idleTimeout, maximumAge: spec.rules?.maximumAge)
     let origin = known[key] ?? add(key)
     if let endpoint = spec.endpoint {
-      if lastByEndpoint.count >= Self.limit { lastByEndpoint = [:] }
+      if lastByEndpoint.count >= Self.leastLimit { lastByEndpoint = [:] }
       lastByEndpoint[ObjectIdentifier(endpoint)] = (String(url.origin), origin)
     } else {
       self.last = (String(url.origin), origin)
@@ -96,7 +99,7 @@ struct OriginTable {
   var all: some Collection<Origin> { known.values }
 
   private mutating func add(_ key: Origin.Key) -> Origin {
-    if known.count >= Self.limit { removeUnused() }
+    if known.count >= limit { removeUnused() }
     let number = free.popLast() ?? count
     if number == count { count += 1 }
     let origin = Origin(key, number: number)
@@ -111,6 +114,7 @@ struct OriginTable {
       known[key] = nil
       free.append(origin.number)
     }
+    limit = max(Self.leastLimit, 2 * known.count)
   }
 
   /// The URL's path and query if it begins with this origin; nil if it does not, or is not plain.

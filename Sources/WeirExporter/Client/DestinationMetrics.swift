@@ -120,7 +120,8 @@ final class DestinationMetrics: Sendable {
   /// Whether no request or attempt is under way and no connection is open.
   var isQuiet: Bool {
     show()
-    return inFlight.value == 0 && activeAttempts.value == 0 && openConnections.load(ordering: .relaxed) == 0
+    // Below zero are connections that were opened while the destination was counted with others beyond the limit.
+    return inFlight.value == 0 && activeAttempts.value == 0 && openConnections.load(ordering: .relaxed) <= 0
   }
 
   /// The series of a method, with all outcomes at zero from its first request on. Methods are few: unknown ones are

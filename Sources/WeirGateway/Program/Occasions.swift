@@ -1,22 +1,65 @@
+import Synchronization
 import WeirExporter
 
 /// Events from outside, one after the other: signals, and requests at the metrics address.
+///
+/// Those who ask for a reload while one is due share it, so that however many ask, the end is not far behind.
 struct Occasions: Sendable {
+  /// Takes the answer to whoever asked over HTTP.
+  typealias Answer = @Sendable (AdminAction.Result) -> Void
+
   struct Occasion: Sendable {
     let event: Lifecycle.Event
-    /// Takes the answer to whoever asked over HTTP.
-    let answer: (@Sendable (AdminAction.Result) -> Void)?
+    fileprivate let answer: Answer?
+  }
+
+  /// The reload that is due, and those who wait for it.
+  private final class DueReload: Sendable {
+    private struct State {
+      var isDue = false
+      var answers: [Answer] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// Returns whether it is due only now.
+    func add(_ answer: Answer?) -> Bool {
+      state.withLock { state in
+        defer { state.isDue = true }
+        if let answer { state.answers.append(answer) }
+        return !state.isDue
+      }
+    }
+
+    func begin() -> [Answer] {
+      state.withLock { state in
+        defer { state = State() }
+        return state.answers
+      }
+    }
   }
 
   let stream: AsyncStream<Occasion>
   private let continuation: AsyncStream<Occasion>.Continuation
+  private let dueReload = DueReload()
 
   init() {
     (stream, continuation) = AsyncStream.makeStream(of: Occasion.self)
   }
 
-  func note(_ event: Lifecycle.Event, answer: (@Sendable (AdminAction.Result) -> Void)? = nil) {
-    continuation.yield(Occasion(event: event, answer: answer))
+  func note(_ event: Lifecycle.Event, answer: Answer? = nil) {
+    if event == .hangUp {
+      if dueReload.add(answer) { continuation.yield(Occasion(event: event, answer: nil)) }
+    } else {
+      continuation.yield(Occasion(event: event, answer: answer))
+    }
+  }
+
+  /// Begins with an occasion of the stream. Returns what takes its answer.
+  func begin(_ occasion: Occasion) -> Answer? {
+    guard occasion.event == .hangUp else { return occasion.answer }
+    let answers = dueReload.begin()
+    return { result in for answer in answers { answer(result) } }
   }
 
   /// The actions of the metrics address.

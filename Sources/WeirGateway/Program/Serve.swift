@@ -106,8 +106,9 @@ struct Serve {
     var hasSuccessor = false
     var lifecycle = Lifecycle(hasDelay: options.shutdownDelay > .zero)
     for await occasion in occasions.stream {
+      let answer = occasions.begin(occasion)
       let actions = lifecycle.handle(occasion.event)
-      if actions.isEmpty || actions == [.reopenLog] { occasion.answer?(.ending) }
+      if actions.isEmpty || actions == [.reopenLog] { answer?(.ending) }
       for action in actions {
         switch action {
         case .reload:
@@ -117,11 +118,11 @@ struct Serve {
           // The memory of the configuration before goes back to the system.
           if problems.isEmpty { malloc_trim(0) }
           manager.tell(.ready(status: Self.status(parts, isRefused: !problems.isEmpty)))
-          occasion.answer?(AdminAction.Result(reloadedWith: problems))
+          answer?(AdminAction.Result(reloadedWith: problems))
         case .reopenLog: reopenAccessLog(parts)
         case .refuse(let reason):
           log.warn("the signal is not followed", ["reason": .string(reason)])
-          occasion.answer?(AdminAction.Result(status: 503, text: reason + "\n"))
+          answer?(AdminAction.Result(status: 503, text: reason + "\n"))
         case .startSuccessor: takeover.start(with: parts.listeners, occasions)
         case .endSuccessor: await takeover.end(with: parts.listeners)
         case .handOver:

@@ -114,15 +114,9 @@ final class EndpointDiscovery {
       switch lookup {
       case .answered(let answer):
         let found = read(answer, entry.upstream)
-        var keepsSome = false
-        let result = entry.answered(
-          place, found.endpoints, isCut: answer.isCut,
-          stays: { endpoint in
-            // Only endpoints that the answer lacks come here.
-            let isMissing = found.lacks(endpoint)
-            if isMissing { keepsSome = true }
-            return isMissing
-          }, room: registry?.room(for: entry) ?? 0, at: now)
+        let (result, keepsSome) = entry.answered(
+          place, found.endpoints, isCut: answer.isCut, stays: { found.lacks($0) },
+          room: registry?.room(for: entry) ?? 0, at: now)
         if answer.unresolvedTargets > 0 {
           let problem = "\(answer.unresolvedTargets) targets of \(question) could not be looked up"
           log.failed(entry, at: place, problem, at: now)
@@ -189,7 +183,8 @@ final class EndpointDiscovery {
       let upstream = file.entry.upstream
       let result = file.entry.answered(
         file.place, found.map { $0.named(by: upstream.url(of: $0)) }, room: registry?.room(for: file.entry) ?? 0,
-        at: now)
+        at: now
+      ).result
       log.found(result, file.entry, at: file.place, at: now)
       _ = file.schedule.answered(.addresses, ttl: nil, at: now, random: 0)
     }

@@ -82,23 +82,31 @@ final class UpstreamEndpoints: Sendable {
   ///
   /// - Parameters:
   ///   - isCut: Whether the place had more of them.
-  ///   - stays: Whether an endpoint of the place's last answer stays although this one lacks it.
+  ///   - stays: Whether an endpoint of the place's last answer stays although this one lacks it, because the lookup that
+  ///     would have found it failed. If one does, the question counts as failed.
+  /// - Returns: What the answer came to, and whether an endpoint stays so.
   func answered(
     _ place: EndpointSources.Place, _ endpoints: [EndpointSpec], isCut: Bool = false,
     stays: (EndpointSpec) -> Bool = { _ in false }, room: Int, at now: MonotonicTime
-  ) -> Discovery {
+  ) -> (result: Discovery, keepsSome: Bool) {
+    var keepsSome = false
     let result: Discovery = fields.withLock { fields in
       if endpoints.isEmpty {
         fields.sources.failed(place)
         return .failed
       }
       // There may be room now for what was cut before.
-      guard fields.sources.answered(place, endpoints, stays: stays) || fields.isCut else { return .same }
+      let hasChanged = fields.sources.answered(place, endpoints) { endpoint in
+        let isKept = stays(endpoint)
+        if isKept { keepsSome = true }
+        return isKept
+      }
+      guard hasChanged || fields.isCut else { return .same }
       publish(&fields, room: room, at: now)
       return fields.isCut || isCut ? .truncated : .changed
     }
-    discoveries.count(result)
-    return result
+    discoveries.count(keepsSome ? .failed : result)
+    return (result, keepsSome)
   }
 
   /// A place could not be asked, or its answer is of no use.

@@ -26,7 +26,9 @@ extension Attempt {
     let now = MonotonicTime.now
     let trail = terms.trail.flatMap { $0.set === choice.set ? $0 : nil } ?? EndpointTrail(choice.set)
     terms.trail = trail
-    guard let endpoint = choice.pick(key: key, excluding: trail.tried, at: now) else { return false }
+    guard let endpoint = choice.pick(key: key, excluding: trail.tried, isHedge: isHedge, at: now) else {
+      return false
+    }
     trail.tried.insert(endpoint)
     trail.last = endpoint
     endpoint.begins()

@@ -4,7 +4,7 @@ import WeirIO
 /// every worker has a copy. Attempts in flight, latencies and availability are the endpoints' own.
 ///
 /// The endpoints of the lowest priority number are used while any of them is available, then those of the next. A request
-/// that has tried them goes on to the next, too, before it tries one of them again. If none is available in any, health is
+/// that has failed at them goes on to the next, too, before it tries one of them again. If none is available in any, health is
 /// ignored: a request that might succeed is better than one that is refused.
 struct Balancer: Sendable {
   /// The state of one worker's choices.
@@ -36,12 +36,13 @@ struct Balancer: Sendable {
   /// - Parameters:
   ///   - key: For a consistent hash; nil for a request without one.
   ///   - tried: Endpoints to avoid while others are available, of whatever priority.
+  ///   - isHedge: Whether the attempt is one beside others. As none of them has failed, it stays in their priority.
   /// - Returns: Nil without endpoints. If each that is available has as many attempts as it may have, one of them gets one
   ///   more: the destination's slots have let the attempt through.
   func pick(
-    key: UInt64?, excluding tried: TriedEndpoints, _ turn: inout Turn, at now: MonotonicTime
+    key: UInt64?, excluding tried: TriedEndpoints, isHedge: Bool, _ turn: inout Turn, at now: MonotonicTime
   ) -> Endpoint? {
-    var demand = EndpointTier.Demand(key: key, tried: tried, now: now)
+    var demand = EndpointTier.Demand(key: key, tried: tried, staysInPriority: isHedge, now: now)
     if let endpoint = pick(demand, &turn) { return endpoint }
     demand.ignoresLimit = true
     demand.ignoresHealth = !tiers.contains { $0.hasAvailable }
@@ -60,6 +61,9 @@ struct Balancer: Sendable {
     for tier in tiers {
       var demand = wanted
       if tier.isInPanic { demand.ignoresHealth = true }
+      if let endpoint = tier.pick(demand, &turn) { return endpoint }
+      guard wanted.staysInPriority, !wanted.tried.isEmpty else { continue }
+      demand.tried = TriedEndpoints()
       if let endpoint = tier.pick(demand, &turn) { return endpoint }
     }
     return nil

@@ -29,8 +29,8 @@ package final class EndpointChoice {
 
   package func stopsWaiting(_ owner: AnyObject) { follower.waiting[ObjectIdentifier(owner)] = nil }
 
-  func pick(key: UInt64?, excluding tried: TriedEndpoints, at now: MonotonicTime) -> Endpoint? {
-    picker.pick(key: key, excluding: tried, at: now)
+  func pick(key: UInt64?, excluding tried: TriedEndpoints, isHedge: Bool, at now: MonotonicTime) -> Endpoint? {
+    picker.pick(key: key, excluding: tried, isHedge: isHedge, at: now)
   }
 }
 

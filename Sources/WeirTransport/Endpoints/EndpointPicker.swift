@@ -19,16 +19,18 @@ package struct EndpointPicker: Sendable {
   /// - Parameters:
   ///   - key: ``EndpointKey/hash(_:)`` of what a consistent hash goes by; nil for a request without it.
   ///   - tried: The endpoints that the request has tried. One of them is picked only if no priority has another.
+  ///   - isHedge: Whether the attempt is one beside others, which stays in their priority.
   ///   - now: Also the earliest time at which the attempt begins.
   /// - Returns: Nil without endpoints.
   package mutating func pick(
-    key: UInt64? = nil, excluding tried: TriedEndpoints = TriedEndpoints(), at now: MonotonicTime
+    key: UInt64? = nil, excluding tried: TriedEndpoints = TriedEndpoints(), isHedge: Bool = false,
+    at now: MonotonicTime
   ) -> Endpoint? {
     let present = set.generation
     if present != generation {
       balancer = set.balancer
       generation = present
     }
-    return balancer.pick(key: key, excluding: tried, &turn, at: now)
+    return balancer.pick(key: key, excluding: tried, isHedge: isHedge, &turn, at: now)
   }
 }

@@ -12,8 +12,8 @@ package struct EndpointSpec: Sendable, Hashable {
   package let url: String?
   /// 1 to 1000.
   package let weight: Int
-  /// 0 to 9; an endpoint of a higher number is used only while none of a lower one is available, and by retries that have
-  /// tried those.
+  /// 0 to 9; an endpoint of a higher number is used only while none of a lower one is available, or by retries once they
+  /// have tried those.
   package let priority: Int
 
   package var isUnixSocket: Bool { name.hasPrefix("unix:") }

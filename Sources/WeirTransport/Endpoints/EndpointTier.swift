@@ -14,6 +14,8 @@ final class EndpointTier: Sendable {
   struct Demand {
     let key: UInt64?
     var tried: TriedEndpoints
+    /// Whether one of the same priority that was tried is better than one of the next.
+    var staysInPriority = false
     var ignoresHealth = false
     /// Whether an endpoint may have more attempts than it should.
     var ignoresLimit = false

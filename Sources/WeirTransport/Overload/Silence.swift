@@ -5,7 +5,7 @@ struct Silence: Sendable {
   /// The attempts sent since the upstream was last heard of.
   ///
   /// Eight attempts are evidence if at least a second lies between the first and the last: those sent within one moment
-  /// may all be long polls. An attempt that waits, since the others have all places, is as good as one that was sent.
+  /// may all be long polls. One that waits, since others have all places, is as good as one that was sent.
   private struct Unanswered: Sendable {
     static let count = 8
     static let seconds = 1.0
@@ -23,11 +23,11 @@ struct Silence: Sendable {
 
     mutating func sent(at now: MonotonicTime) {
       count += 1
-      look(at: now)
+      look(waiting: 0, at: now)
     }
 
-    mutating func look(at now: MonotonicTime) {
-      if complete == nil, count >= Self.count, now.seconds(since: first) >= Self.seconds { complete = now }
+    mutating func look(waiting: Int, at now: MonotonicTime) {
+      if complete == nil, count + waiting >= Self.count, now.seconds(since: first) >= Self.seconds { complete = now }
     }
 
     mutating func neverSent() {
@@ -143,7 +143,7 @@ struct Silence: Sendable {
   ///   - shortest: Seconds that a silence lasts at least.
   ///   - waiting: The number of attempts that wait for a place.
   mutating func look(average: Double?, shortest: Double, waiting: Int, at now: MonotonicTime) {
-    if waiting > 0 { unanswered?.look(at: now) }
+    if waiting > 0 { unanswered?.look(waiting: waiting, at: now) }
     guard let unanswered, !isHang else { return }
     let seconds = now.seconds(since: heard)
     if seconds < shortest { return }

@@ -37,6 +37,12 @@ import WeirTestSupport
         "WeirDestinationErrorBudgetBurn ticket",
       ], told: "WeirOverload ticket"),
     Cause(
+      "half of the requests are refused, and some of the others fail",
+      [
+        "WeirOverload ticket", "WeirOverload page", "WeirDestinationErrorBudgetBurn page",
+        "WeirDestinationErrorBudgetBurn ticket",
+      ], told: "WeirOverload page"),
+    Cause(
       "half of the requests fail, and some more are refused",
       [
         "WeirDestinationErrorBudgetBurn page", "WeirDestinationErrorBudgetBurn ticket", "WeirOverload ticket",

@@ -94,7 +94,7 @@ import WeirTestSupport
       "--addn-hosts=\(hosts)", "--cache-size=0", forwarding, "--srv-host=_x._tcp.test,a.test,81,10,1",
       "--srv-host=_x._tcp.test,b.other.test,81,10,1",
     ])
-    let resolve = "{servers: [\"\(dnsmasq.server)\"], maximum: 1s, timeout: 300ms}"
+    let resolve = "{servers: [\"\(dnsmasq.server)\"], maximum: 1s, timeout: 1s}"
     let rig = try CheckRig("[{name: s, srv: _x._tcp.test, resolve: \(resolve)}]")
     func endpoints() -> [String] { (rig.registry.all["s"]?.set.endpoints ?? []).map(\.name).sorted() }
     #expect(await soon { endpoints() == ["127.0.0.2:81", "127.0.0.9:81"] })
@@ -114,7 +114,7 @@ import WeirTestSupport
     let other = try await DnsmasqServer(["--host-record=n.other.test,127.0.0.9,60"])
     let forwarding = "--server=/other.test/\(other.server.replacingOccurrences(of: ":", with: "#"))"
     let dnsmasq = try await DnsmasqServer(["--addn-hosts=\(hosts)", "--cache-size=0", forwarding])
-    let resolve = "{servers: [\"\(dnsmasq.server)\"], maximum: 1s, timeout: 300ms}"
+    let resolve = "{servers: [\"\(dnsmasq.server)\"], maximum: 1s, timeout: 1s}"
     let rig = try CheckRig("[{name: n, endpoints: [\"n.other.test:81\"], resolve: \(resolve)}]")
     func endpoints() -> [String] { (rig.registry.all["n"]?.set.endpoints ?? []).map(\.name).sorted() }
     #expect(await soon { endpoints() == ["127.0.0.9:81", "[2001:db8::1]:81"] })

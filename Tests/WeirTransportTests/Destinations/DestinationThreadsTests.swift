@@ -34,12 +34,14 @@ import WeirTestSupport
   @Test func limitsAreAskedForUnderTheLock() {
     let state = DestinationState(
       destination: Destination(scheme: "http", host: "h", port: 80), slots: 4, maximumWaiting: 4)
-    let hasEnded = DispatchSemaphore(value: 0)
+    let hasBegun = DispatchSemaphore(value: 0), hasEnded = DispatchSemaphore(value: 0)
     state.resize {
       Thread.detachNewThread {
+        hasBegun.signal()
         state.resize { (slots: 2, parked: 2) }
         hasEnded.signal()
       }
+      hasBegun.wait()
       #expect(hasEnded.wait(timeout: .now() + 0.05) == .timedOut)
       return (slots: 1, parked: 1)
     }

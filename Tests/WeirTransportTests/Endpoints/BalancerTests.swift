@@ -81,6 +81,15 @@ import WeirIO
     #expect(line.picked(tried: tried) == [name(0), name(1)], "of those that were tried, too")
   }
 
+  @Test func aHedgeStaysInItsPriority() {
+    let line = EndpointLine([.p(0, 0), .p(1, 1)])
+    var tried = TriedEndpoints()
+    tried.insert(line[0])
+    #expect(line.pick(tried: tried, isHedge: true)?.name == name(0))
+    line.check(0, good: false, times: 3)
+    #expect(line.pick(tried: tried, isHedge: true)?.name == name(1))
+  }
+
   @Test func theLastEightAreRemembered() {
     let line = EndpointLine(10)
     var tried = TriedEndpoints()

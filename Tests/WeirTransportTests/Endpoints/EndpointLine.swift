@@ -36,8 +36,8 @@ final class EndpointLine {
   /// The endpoint of that place by name.
   subscript(_ index: Int) -> Endpoint { self.set.endpoints[index] }
 
-  func pick(key: UInt64? = nil, tried: TriedEndpoints = TriedEndpoints()) -> Endpoint? {
-    picker.pick(key: key, excluding: tried, at: time)
+  func pick(key: UInt64? = nil, tried: TriedEndpoints = TriedEndpoints(), isHedge: Bool = false) -> Endpoint? {
+    picker.pick(key: key, excluding: tried, isHedge: isHedge, at: time)
   }
 
   /// The names that come up in so many picks.

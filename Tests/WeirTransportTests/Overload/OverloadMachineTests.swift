@@ -131,7 +131,7 @@ import WeirIO
   }
 
   /// What waits, since the silent ones have all slots, is evidence as well.
-  @Test(arguments: [512, 64, 8], [(40.0, true), (21, true), (15, false)])
+  @Test(arguments: [512, 64, 8, 4], [(40.0, true), (21, true), (15, false)])
   func aHangIsRefusedUnlessItMayBeALull(slots: Int, load: (perSecond: Double, isHang: Bool)) throws {
     let line = Line(slots: slots)
     for _ in 0..<3 { line.second(taking: 0.01) }
@@ -146,6 +146,23 @@ import WeirIO
     #expect((5.2...5.4).contains(try #require(refusedAfter)))
     _ = line.verdicts()
     #expect(line.waiting.isEmpty)
+  }
+
+  /// The last answer before the hang lets one go, and no more.
+  @Test func aHangIsRefusedWhereOthersWaitedBefore() throws {
+    let line = Line(slots: 4)
+    for _ in 0..<3 { line.second(taking: 0.01) }
+    for _ in 0..<10 { _ = line.arrive() }
+    line.now += 0.01
+    line.answer(try #require(line.onWire.first))
+    #expect(line.verdicts().count == 1)
+    let begin = line.now
+    var refusedAfter: Double?
+    while line.now < begin + 12 {
+      line.now += 0.025
+      if case .refused = line.arrive(), refusedAfter == nil { refusedAfter = line.now - begin }
+    }
+    #expect((5.2...5.4).contains(try #require(refusedAfter)))
   }
 
   @Test func aFewThatLeaveAreNoReasonToRefuseTheOthers() {

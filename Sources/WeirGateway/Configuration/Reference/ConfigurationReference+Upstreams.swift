@@ -31,8 +31,8 @@ extension ConfigurationReference {
     Key(
       "endpoints.priority", "integer", "`0`",
       """
-      0 to 9; endpoints of a higher number get requests only while none of a lower one is available, and retries \
-      that have tried those
+      0 to 9; requests go to a higher number only while no endpoint of a lower one is available; retries also go \
+      there once they have tried those
       """),
     Key(
       "srv", "name", "this, `endpoints` or `file`",
