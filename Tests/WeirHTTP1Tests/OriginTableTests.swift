@@ -147,13 +147,15 @@ import WeirCurl
     #expect(table.all.allSatisfy { $0.number < 1024 })
   }
 
-  /// As many origins as are in use are kept, even beyond the limit.
+  /// As many origins as are in use are kept, even beyond the limit, which is then twice as many as were left.
   @Test func originsInUseStay() throws {
     var table = OriginTable()
     for index in 0..<1100 { try #require(Self.find(&table, "http://h\(index).example/")).origin.uses += 1 }
     #expect(table.all.count == 1100)
     #expect(Set(table.all.map(\.number)).count == 1100)
     for origin in table.all { origin.uses -= 1 }
+    for index in 1100..<2048 { _ = Self.find(&table, "http://h\(index).example/") }
+    #expect(table.all.count == 2048)
     _ = Self.find(&table, "http://next.example/")
     #expect(table.all.count == 1)
   }
