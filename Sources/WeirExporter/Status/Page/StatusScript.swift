@@ -37,24 +37,33 @@ extension StatusPage {
         document.title = next.title;
         document.querySelector("link").href = next.querySelector("link").getAttribute("href");
       };
+      const isSelected = () => !getSelection().isCollapsed && main.contains(getSelection().anchorNode);
+      const wait = () => {
+        live.className = "";
+        say("Values wait as long as text is selected.");
+      };
       const refresh = async () => {
         clearTimeout(timer);
-        const selection = getSelection();
         if (document.hidden) return;
-        if (selection.isCollapsed || !main.contains(selection.anchorNode)) {
+        if (isSelected()) {
+          wait();
+        } else {
           try {
             const answer = await fetch(url, {cache: "no-store", signal: AbortSignal.timeout(patience)});
             if (!answer.ok) throw new Error("Answers of " + answer.status);
-            show(new DOMParser().parseFromString(await answer.text(), "text/html"));
+            const next = new DOMParser().parseFromString(await answer.text(), "text/html");
             last = Date.now();
-            live.className = "";
-            say("Values are new every 2 seconds.");
+            // Text may have been selected meanwhile.
+            if (isSelected()) {
+              wait();
+            } else {
+              show(next);
+              live.className = "";
+              say("Values are new every 2 seconds.");
+            }
           } catch (error) {
             failed(error.message.startsWith("Answers") ? error.message : "No answer");
           }
-        } else {
-          live.className = "";
-          say("Values wait as long as text is selected.");
         }
         clearTimeout(timer);
         timer = setTimeout(refresh, every);
