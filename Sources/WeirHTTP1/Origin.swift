@@ -60,8 +60,8 @@ struct OriginTable {
   /// The least for ``limit``, and the most endpoints whose last origin is known.
   private static let leastLimit = 1024
 
-  /// An origin without transfers and connections is kept until there are this many. Half of them are free after each sweep,
-  /// so that a sweep costs each new origin little.
+  /// An origin without transfers and connections is kept until there are this many. A sweep leaves room for as many as
+  /// there are then, so that it costs each new origin little.
   private var limit = leastLimit
   private var known: [Origin.Key: Origin] = [:]
   private var free: [Int] = []

@@ -3,8 +3,8 @@ import Weir
 import WeirMetrics
 import WeirTransport
 
-/// The metrics of each destination. Those that differ only in their scheme have the same labels, and so the same metrics.
-/// Those beyond the limit share one set of series, labelled `_other`.
+/// The metrics of each destination. Those that differ only in their scheme have the same labels, and so the same
+/// metrics. Those beyond the limit share one set of series, labelled `_other`.
 final class DestinationIndex: Sendable {
   private struct State {
     var unknown: DestinationMetrics?

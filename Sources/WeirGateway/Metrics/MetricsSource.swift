@@ -2,8 +2,8 @@ import Synchronization
 
 /// The things of which a collector tells, asked for anew for each page.
 final class MetricsSource<Item: Sendable>: Sendable {
-  /// A closure that is itself the value of a `Mutex` gets another wrapper at each look at it, as of Swift 6.3, and those of
-  /// some ten thousand looks overflow the stack.
+  /// A closure that is itself the value of a `Mutex` gets another wrapper at each look at it, as of Swift 6.3. With
+  /// enough of them a call overflows the stack.
   private struct Field: Sendable {
     var read: @Sendable () -> [Item] = { [] }
   }

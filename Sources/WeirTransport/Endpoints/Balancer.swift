@@ -3,9 +3,9 @@ import WeirIO
 /// Chooses an endpoint for each attempt. A value that never changes: its tables are made once for a set's endpoints, and
 /// every worker has a copy. Attempts in flight, latencies and availability are the endpoints' own.
 ///
-/// The endpoints of the lowest priority number are used while any of them is available, then those of the next. A request
-/// that has failed at them goes on to the next, too, before it tries one of them again. If none is available in any, health is
-/// ignored: a request that might succeed is better than one that is refused.
+/// The endpoints of the lowest priority number are used while any of them is available, then those of the next. A
+/// request that has failed at them goes on to the next, too, before it tries one of them again. If none is available in
+/// any, health is ignored: a request that might succeed is better than one that is refused.
 struct Balancer: Sendable {
   /// The state of one worker's choices.
   struct Turn: Sendable {
