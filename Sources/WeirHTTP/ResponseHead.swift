@@ -55,9 +55,11 @@ package struct ResponseHead: Sendable {
     }
   }
 
-  /// Where a redirect leads (RFC 9110 §10.2.2). Nil without `Location`, and with several that differ.
+  /// Where a redirect leads (RFC 9110 §10.2.2), with the octets encoded that no URL may hold: not all of them need be
+  /// UTF-8. Nil without `Location`, and with several that differ.
   package var location: String? {
-    let values = values(ofField: "Location")
+    var values: [String] = []
+    forEach { if $0.spells("location") { values.append(URLSyntax.wellFormed($1)) } }
     return values.allSatisfy { $0 == values.first } ? values.first : nil
   }
 

@@ -17,7 +17,7 @@ package struct RequestURL: Hashable, Sendable {
     let bytes = url.utf8
     isSecure = url.hasPrefix("https://")
     guard isSecure || url.hasPrefix("http://") else { return nil }
-    let authority = bytes.dropFirst(isSecure ? 8 : 7).prefix { !Self.endsAuthority($0) }
+    let authority = bytes.dropFirst(isSecure ? 8 : 7).prefix { !URLSyntax.endsAuthority($0) }
     guard let hostEnd = Self.endOfHost(authority) else { return nil }
     var port = isSecure ? 443 : 80
     if hostEnd < authority.endIndex {
@@ -32,16 +32,11 @@ package struct RequestURL: Hashable, Sendable {
     target = url[authority.endIndex..<end]
   }
 
-  /// Whether the octet ends an authority (RFC 3986 §3.2).
-  static func endsAuthority(_ octet: UInt8) -> Bool {
-    octet == .slash || octet == .questionMark || octet == UInt8(ascii: "#")
-  }
-
   /// The range of path and query in a URL that begins with these scheme and authority; nil if it does not, or is not
   /// plain.
   static func target(in url: UnsafeBufferPointer<UInt8>, behind origin: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
     let start = origin.count
-    guard url.starts(with: origin), start == url.count || endsAuthority(url[start]) else { return nil }
+    guard url.starts(with: origin), start == url.count || URLSyntax.endsAuthority(url[start]) else { return nil }
     return endOfTarget(url, from: start).map { start..<$0 }
   }
 

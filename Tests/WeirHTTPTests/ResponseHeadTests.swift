@@ -46,10 +46,17 @@ import WeirHTTP
     arguments: [
       ("", nil), ("Location: /a\r\n", "/a"), ("location: /a\r\nLocation: /a\r\n", "/a"),
       ("Location: /a\r\nLocation: /b\r\n", nil), ("Location: /a\r\nLocation:\r\n", nil),
-      ("Location: /a, /a\r\n", "/a, /a"),
+      ("Location: /a, /a\r\n", "/a,%20/a"), ("Location: /x?f[a]=b%20c%\r\n", "/x?f%5Ba%5D=b%20c%25"),
     ] as [(String, String?)])
   func location(fields: String, leads: String?) {
     let head = ResponseHead(status: 302, bytes: Array("HTTP/1.1 302 Found\r\n\(fields)\r\n".utf8))
     #expect(head.location == leads)
+  }
+
+  /// The octets decide, not the text that Latin 1 would make of them.
+  @Test func aLocationThatIsNotUTF8() {
+    let fields = Array("Location: /a%20".utf8) + [0xe9, 0x20, 0xff] + Array("b\r\n\r\n".utf8)
+    let head = ResponseHead(status: 302, bytes: Array("HTTP/1.1 302 Found\r\n".utf8) + fields)
+    #expect(head.location == "/a%20%E9%20%FFb")
   }
 }

@@ -88,13 +88,8 @@ final class HopRequest: Sendable {
   private static func originLength(of bytes: UnsafeBufferPointer<UInt8>) -> Int? {
     guard let start = length(of: "http://", in: bytes) ?? length(of: "https://", in: bytes) else { return nil }
     var end = start
-    while end < bytes.count, !isEndOfAuthority(bytes[end]) { end += 1 }
+    while end < bytes.count, !URLSyntax.endsAuthority(bytes[end]) { end += 1 }
     return end > start ? end : nil
-  }
-
-  /// RFC 3986 section 3.2.
-  private static func isEndOfAuthority(_ byte: UInt8) -> Bool {
-    byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
   }
 
   /// The length of `prefix` if `bytes` begin with it, in upper or lower case (RFC 9110 section 4.2.3); else nil.

@@ -17,7 +17,7 @@ enum QueryPlacement {
       case let mark? where base.index(after: mark) == base.endIndex: ""
       default: "&"
       }
-    return URL(string: "\(base)\(separator)\(query)\(text[fragment...])")
+    return URL(text: "\(base)\(separator)\(query)\(text[fragment...])")
   }
 
   /// Sets the body, and the content type unless there is one.

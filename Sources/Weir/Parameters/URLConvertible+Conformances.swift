@@ -1,6 +1,6 @@
 extension String: URLConvertible {
   public func asURL() throws -> URL {
-    guard let url = URL(string: self) else { throw WeirError.invalidURL(url: self) }
+    guard let url = URL(text: self) else { throw WeirError.invalidURL(url: self) }
     return url
   }
 }

@@ -58,28 +58,12 @@ enum RedirectPolicy {
 
   /// Resolves a location; a missing fragment is inherited (RFC 9110 section 10.2.2).
   private static func resolve(_ location: String, against current: URL) -> URL? {
-    let trimmed = wellFormed(location.trimmingCharacters(in: .whitespaces))
-    guard !trimmed.isEmpty, let target = URL(string: trimmed, relativeTo: current)?.absoluteURL else { return nil }
-    guard let fragment = current.fragment(percentEncoded: true), target.fragment == nil,
+    let trimmed = location.trimmingCharacters(in: .whitespaces)
+    guard !trimmed.isEmpty, let target = URL(text: trimmed, relativeTo: current)?.absoluteURL else { return nil }
+    guard let fragment = current.fragment(percentEncoded: true), target.fragment(percentEncoded: true) == nil,
       var parts = URLComponents(url: target, resolvingAgainstBaseURL: true)
     else { return target }
     parts.percentEncodedFragment = fragment
     return parts.url ?? target
-  }
-
-  /// Escapes characters that are not allowed in a URL (RFC 3986 section 2). Foundation would also escape existing
-  /// escapes once more.
-  private static func wellFormed(_ location: String) -> String {
-    guard location.contains("%"), URLComponents(string: location, encodingInvalidCharacters: false) == nil else {
-      return location
-    }
-    return location.utf8.reduce(into: "") { text, byte in
-      if (0x21...0x7E).contains(byte), !"\"<>\\^`{|}".utf8.contains(byte) {
-        text.unicodeScalars.append(Unicode.Scalar(byte))
-      } else {
-        text +=
-          byte < 16 ? "%0\(String(byte, radix: 16, uppercase: true))" : "%\(String(byte, radix: 16, uppercase: true))"
-      }
-    }
   }
 }

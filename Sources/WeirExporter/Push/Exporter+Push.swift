@@ -43,7 +43,7 @@ private struct Push {
   init(_ gateway: Pushgateway, _ method: HTTPMethod, _ body: Data?) throws(PushError) {
     var base = gateway.url[...]
     while base.hasSuffix("/") { base = base.dropLast() }
-    guard let url = URL(string: base + (try gateway.path())), let scheme = url.scheme?.lowercased(),
+    guard let url = URL(text: base + (try gateway.path())), let scheme = url.scheme?.lowercased(),
       scheme == "http" || scheme == "https", url.host?.isEmpty == false, url.query == nil, url.fragment == nil
     else { throw .invalidURL }
     var request = URLRequest(url: url)

@@ -46,23 +46,9 @@ struct RedirectLocation: Sendable {
     }
     let start = text.count
     text += base
-    if keepsRest { Self.append(rest, to: &text) }
+    if keepsRest { text.append(rest) }
     if text.count == start { text.append(.slash) }
-    if keepsQuery { Self.append(query, to: &text) }
-    return String(decoding: text, as: UTF8.self)
-  }
-
-  /// Appends octets of a target. Those that no URI may hold (RFC 3986 §2) are percent-encoded.
-  private static func append(_ octets: Span<UInt8>, to text: inout [UInt8]) {
-    for index in octets.indices {
-      let octet = octets[index]
-      if octet > 0x20, octet < 0x7f, octet != .quotationMark, octet != UInt8(ascii: "<"), octet != UInt8(ascii: ">") {
-        text.append(octet)
-      } else {
-        let digits = String(octet, radix: 16, uppercase: true)
-        text += (digits.utf8.count == 1 ? "%0" : "%").utf8
-        text += digits.utf8
-      }
-    }
+    if keepsQuery { text.append(query) }
+    return text.withUnsafeBytes { URLSyntax.wellFormed($0) }
   }
 }

@@ -39,6 +39,7 @@ import Testing
       ("prefix: /v2/", "h", "/v1", "http://h/v2"), ("prefix: /", "h", "/v1", "http://h/"),
       ("prefix: /", "h", "/v1//evil.example", "http://h//evil.example"),
       ("scheme: https", "h", "/v1/\u{e9}<\">?\u{e9}<", "https://h/v1/%C3%A9%3C%22%3E?%C3%A9%3C"),
+      ("scheme: https", "h", "/v1/%7B[|]?a[0]=100%&b=%5b", "https://h/v1/%7B%5B%7C%5D?a%5B0%5D=100%25&b=%5b"),
       ("scheme: https", "x", "http://other.example/v1", "https://other.example/v1"),
       ("scheme: https", "h", "/v1/./%41", "https://h/v1/A"),
     ])

@@ -109,6 +109,9 @@ struct RedirectTests {
       ("/a#part", "/x", "http://a.test/x#part"), ("/a#part", "/x#own", "http://a.test/x#own"),
       ("/a#part", "http://b.test/x", "http://b.test/x#part"), ("/a#one%20two", "/x", "http://a.test/x#one%20two"),
       ("/a", "/x y/%C3%BC", "http://a.test/x%20y/%C3%BC"),
+      ("/a", "/x?f[a]=b%20c", "http://a.test/x?f%5Ba%5D=b%20c"),
+      ("/a", "/x?a=100%&b=%20", "http://a.test/x?a=100%25&b=%20"),
+      ("/f[a]=b%20c%", "/x|{%2F}", "http://a.test/x%7C%7B%2F%7D"),
     ])
   func locations(_ start: String, _ location: String, _ target: String) async throws {
     let hosts = try Hosts(response("302 Found", ["Location: \(location)"], body: "moved"), okResponse("there"))

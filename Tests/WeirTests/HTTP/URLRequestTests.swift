@@ -12,7 +12,39 @@ import Testing
     #expect(try #require(URLComponents(string: "https://h/p?q=1")).asURL() == url)
   }
 
-  @Test(arguments: ["", "http://[bad", "http://a b/"])
+  @Test(
+    "Escapes of a text stay, and what has to be escaped is",
+    arguments: [
+      ("http://h/x?f[a]=b%20c", "http://h/x?f%5Ba%5D=b%20c"), ("http://h/x?a=100%&b=%20", "http://h/x?a=100%25&b=%20"),
+      ("http://h/x?sig=a%2Bb%3D%3D&p[0]=1", "http://h/x?sig=a%2Bb%3D%3D&p%5B0%5D=1"),
+      ("http://[::1]:80/[%20]#%5B[", "http://[::1]:80/%5B%20%5D#%5B%5B"),
+      ("http://\u{e9}.example/\u{e9}%20", "http://xn--9ca.example/%C3%A9%20"),
+      ("http://u%40:[%20@h/", "http://u%40:%5B%20@h/"),
+      ("http://h?a%20b|", "http://h?a%20b%7C"), ("http://h/a\r\nb%20", "http://h/a%0D%0Ab%20"),
+    ])
+  func escapes(text: String, url: String) throws {
+    #expect(try text.asURL().absoluteString == url)
+    #expect(try URLRequest(url: text, method: .get).url?.absoluteString == url)
+  }
+
+  /// Foundation has nothing left to escape.
+  @Test("Each character, in a path, a query and a fragment", arguments: ["/", "/?", "/?#"])
+  func everyCharacter(place: String) throws {
+    for scalar in UInt8.min ... .max {
+      let text = "http://h\(place)%2F\(Character(UnicodeScalar(scalar)))%2f"
+      let url = try #require(URL(text: text))
+      let escaped = String(UnicodeScalar(scalar)).utf8.map {
+        "%" + ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true)
+      }
+      let begun = "http://h\(place)%2F"
+      #expect(
+        [begun + escaped.joined() + "%2f", begun + "\(Character(UnicodeScalar(scalar)))%2f"].contains(
+          url.absoluteString))
+      #expect(URL(string: url.absoluteString, encodingInvalidCharacters: false) == url)
+    }
+  }
+
+  @Test(arguments: ["", "http://[bad", "http://a b/", " http://h/", "http://h:8[/"])
   func stringsThatAreNoURLs(text: String) throws {
     let error = try #require(throws: WeirError.self) { try text.asURL() }
     #expect(error.urlConvertible as? String == text)

@@ -166,4 +166,21 @@ import Testing
       ["%z": "%% [\n"], into: try Self.request(.get))
     #expect(request.url != nil)
   }
+
+  @Test("Escapes in a query stay, whatever else the caller's rules leave in it")
+  func escapesStay() throws {
+    let encoder = URLEncodedFormEncoder(
+      allowedCharacters: CharacterSet(charactersIn: "[]|").union(.weirURLQueryAllowed))
+    let request = try URLEncodedFormParameterEncoder(encoder: encoder).encode(
+      ["a[0]|": "b c"], into: URLRequest(url: "http://h/?f[a]=%20#%20", method: .get))
+    #expect(request.url?.absoluteString == "http://h/?f%5Ba%5D=%20&a%5B0%5D%7C=b%20c#%20")
+  }
+
+  @Test("The parameters of a QUERY are its body, as those of a POST are")
+  func query() throws {
+    let request = try URLEncodedFormParameterEncoder.default.encode(
+      ["a": "1"], into: URLRequest(url: "http://h/?b", method: .query))
+    #expect(request.url?.absoluteString == "http://h/?b")
+    #expect(request.httpBody == Data("a=1".utf8))
+  }
 }

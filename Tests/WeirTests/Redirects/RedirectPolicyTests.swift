@@ -44,11 +44,23 @@ struct RedirectPolicyTests {
     #expect(RedirectPolicy.isSameOrigin(right, left) == isSame)
   }
 
+  @Test("An address in brackets stays one; a fragment that is not UTF-8 is a fragment too")
+  func hostsAndFragments() throws {
+    let request = try URLRequest(url: "http://h/#own", method: .get)
+    let targets = ["http://[::1]:8080/a[%20]", "/x#%E9"].map {
+      RedirectPolicy.proposal(status: 302, location: $0, for: request)?.url?.absoluteString
+    }
+    #expect(targets == ["http://[::1]:8080/a%5B%20%5D#own", "http://h/x#%E9"])
+  }
+
   @Test(
     "What is escaped stays as it is, what has to be is escaped once",
     arguments: [
       ("/a%20b", "/a%20b"), ("/a b", "/a%20b"), ("/a b%20c", "/a%20b%20c"), ("/a\"<b>%41", "/a%22%3Cb%3E%41"),
       ("/ü%C3%BC", "/%C3%BC%C3%BC"), ("/?q=a%26b&c=d e", "/?q=a%26b&c=d%20e"), ("/a\tb%20", "/a%09b%20"),
+      ("/x?f[a]=b%20c", "/x?f%5Ba%5D=b%20c"), ("/x?a=100%&b=%20", "/x?a=100%25&b=%20"),
+      ("?sig=a%2Bb%3D%3D&p[0]=1", "/?sig=a%2Bb%3D%3D&p%5B0%5D=1"), ("x[%20]#%20[", "/x%5B%20%5D#%20%5B"),
+      ("//h/%|", "/%25%7C"), ("http://h/%20{", "/%20%7B"),
     ])
   func escapes(_ location: String, _ target: String) throws {
     let request = try URLRequest(url: "http://h/", method: .get)

@@ -1,4 +1,5 @@
 import Foundation
+import Weir
 import WeirIO
 
 /// The URL of a probe's request.
@@ -23,7 +24,7 @@ struct ProbeURL: Equatable {
   }
 
   private init?(_ text: String) {
-    guard let url = URL(string: text) else { return nil }
+    guard let url = URL(text: text) else { return nil }
     self.init(url)
   }
 
@@ -49,8 +50,8 @@ struct ProbeURL: Equatable {
   /// followed.
   func redirect(to location: String) -> (url: ProbeURL, isRelative: Bool)? {
     let location = location.trimmingCharacters(in: .whitespaces)
-    guard let target = URL(string: location, relativeTo: url), let next = ProbeURL(target) else { return nil }
-    return (next, URL(string: location)?.host() == nil)
+    guard let target = URL(text: location, relativeTo: url), let next = ProbeURL(target) else { return nil }
+    return (next, URL(text: location)?.host() == nil)
   }
 
   static func == (left: ProbeURL, right: ProbeURL) -> Bool { left.text == right.text }
