@@ -214,7 +214,7 @@ extension Connection {
   /// if it may be, as the server may have closed that connection before the request came.
   private func lost(_ error: TransferError, _ transfer: HTTP1Transfer) {
     if !parser.hasBegun, transfer.isReused {
-      if !transfer.tally.hasSent || RepeatRule.isIdempotent(transfer.spec.method) {
+      if !transfer.tally.hasSent || RequestMethods.idempotent.contains(transfer.spec.method) {
         return transfer.sendAgain()
       }
       transfer.fail(.connectionLost)

@@ -20,13 +20,13 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
   public static let post = HTTPMethod(rawValue: "POST")
   /// RFC 9110 section 9.3.4: idempotent.
   public static let put = HTTPMethod(rawValue: "PUT")
-  /// A safe method with a body (draft-ietf-httpbis-safe-method-w-body).
+  /// RFC 10008: safe, with a body.
   public static let query = HTTPMethod(rawValue: "QUERY")
   /// RFC 9110 section 9.3.8: safe, without a body.
   public static let trace = HTTPMethod(rawValue: "TRACE")
 
   /// The idempotent methods (RFC 9110 section 9.2.2).
-  static let idempotent: Set<HTTPMethod> = [.delete, .get, .head, .options, .put, .trace]
+  static let idempotent = Set(RequestMethods.idempotent.map(HTTPMethod.init))
 
   public let rawValue: String
 

@@ -1,3 +1,5 @@
+import WeirHTTP
+
 /// Decides whether a request may be sent again.
 ///
 /// libcurl repeats a request, whatever its method, when a pooled connection ends without a byte in answer. The server
@@ -24,7 +26,7 @@ package struct RepeatRule {
   ///   - isAskedFor: Whether the response asked for another request, as 417 does.
   func allowsAnother(method: String, sent: Int, isAskedFor: Bool) -> Bool {
     if requests == 0 || isAskedFor || sent == sentBefore { return true }
-    return Self.isIdempotent(method) && (wasHTTP1 || staleRetries == 0)
+    return RequestMethods.idempotent.contains(method) && (wasHTTP1 || staleRetries == 0)
   }
 
   mutating func begin(sent: Int, received: Int64, isHTTP1: Bool) {
@@ -40,13 +42,5 @@ package struct RepeatRule {
     if isStale { staleRetries += 1 }
     requests = 0
     sentBefore = 0
-  }
-
-  /// Methods are case-sensitive (RFC 9110 §9.2.2).
-  package static func isIdempotent(_ method: String) -> Bool {
-    switch method {
-    case "GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE": true
-    default: false
-    }
   }
 }

@@ -6,7 +6,7 @@ import WeirTransport
 
 /// The values of `http_request_method`.
 enum MethodLabel {
-  /// The methods of RFC 9110 and PATCH (RFC 5789). Any other could be made up by a client, and becomes `_OTHER`.
+  /// The methods of RFC 9110, PATCH (RFC 5789) and QUERY (RFC 10008). Any other could be made up by a client, and becomes `_OTHER`.
   static func of(_ method: String?) -> String {
     switch method {
     case nil, "GET": "GET"
@@ -21,7 +21,7 @@ enum MethodLabel {
   static var count: Int { known.count + 1 }
 
   private static let known: Set<String> = [
-    "CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE",
+    "CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "QUERY", "TRACE",
   ]
 }
 

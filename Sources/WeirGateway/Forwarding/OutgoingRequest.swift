@@ -71,27 +71,14 @@ final class OutgoingRequest {
   /// Whether two attempts at once have the effect of one, and need no body each.
   private var mayRunTwice: Bool {
     guard case .none = body else { return false }
-    // The idempotent methods (RFC 9110 §9.2.2).
-    return switch method {
-    case "GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE": true
-    default: false
-    }
-  }
-
-  /// Whether a request without a body announces a length of 0. Otherwise a server might wait for a body (RFC 9110
-  /// §8.6).
-  private var announcesNoBody: Bool {
-    switch method {
-    case "POST", "PUT", "PATCH": true
-    default: false
-    }
+    return RequestMethods.idempotent.contains(method)
   }
 
   /// The transfer of one attempt.
   var spec: TransferSpec {
     let body: TransferBody =
       switch body {
-      case .none: announcesNoBody ? .bytes([UInt8]()) : .none
+      case .none: RequestMethods.withBody.contains(method) ? .bytes([UInt8]()) : .none
       case .length(let length): .pulled(length: length)
       case .chunked: .pulled(length: nil)
       }

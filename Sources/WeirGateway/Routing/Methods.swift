@@ -1,6 +1,6 @@
 import WeirHTTP
 
-/// Request methods as labels (RFC 9110 §9 and RFC 5789). They are a fixed set, since a client can make up any other
+/// Request methods as labels (RFC 9110 §9, RFC 5789 and RFC 10008). They are a fixed set, since a client can make up any other
 /// method.
 enum KnownMethod: UInt8, CaseIterable, Sendable {
   case connect
@@ -11,6 +11,7 @@ enum KnownMethod: UInt8, CaseIterable, Sendable {
   case patch
   case post
   case put
+  case query
   case trace
   case other
 
@@ -25,6 +26,7 @@ enum KnownMethod: UInt8, CaseIterable, Sendable {
     case "OPTIONS": self = .options
     case "CONNECT": self = .connect
     case "TRACE": self = .trace
+    case "QUERY": self = .query
     default: self = .other
     }
   }
@@ -38,7 +40,7 @@ enum KnownMethod: UInt8, CaseIterable, Sendable {
   var label: String { self == .other ? "_OTHER" : "\(self)".uppercased() }
 }
 
-/// The request methods in IANA's registry (RFC 9110 §16.1), and QUERY, which awaits its RFC.
+/// The request methods in IANA's registry (RFC 9110 §16.1).
 ///
 /// Any other token is a method too. It is only more likely to be a typing mistake.
 enum RegisteredMethod {

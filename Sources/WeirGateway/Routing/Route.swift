@@ -1,4 +1,5 @@
 import Weir
+import WeirHTTP
 package import WeirTransport
 
 /// A rule for requests: those that it matches, how they are answered, and how they are sent to an upstream.
@@ -91,8 +92,8 @@ package struct RouteRetryRules: Sendable, Equatable {
   /// The number of attempts after the first one. With 0, a request is sent once.
   package var limit = 0
   package var statusCodes: Set<Int> = [408, 500, 502, 503, 504]
-  /// The methods that are retried: the idempotent ones (RFC 9110 §9.2.2), unless the configuration names others.
-  package var methods: Set<String> = ["DELETE", "GET", "HEAD", "OPTIONS", "PUT", "TRACE"]
+  /// The methods that are retried: the idempotent ones, unless the configuration names others.
+  package var methods: Set<String> = RequestMethods.idempotent
   /// The budget of retries that the upstream must bear; nil allows as many as the other rules do.
   package var budget: RetryBudget? = RetryBudget()
   /// The fields of responses that are not retried.

@@ -9,7 +9,8 @@ import Weir
     arguments: [
       (nil, "GET"), ("GET", "GET"), ("HEAD", "HEAD"), ("POST", "POST"), ("PUT", "PUT"), ("PATCH", "PATCH"),
       ("DELETE", "DELETE"), ("OPTIONS", "OPTIONS"), ("TRACE", "TRACE"), ("CONNECT", "CONNECT"), ("get", "_OTHER"),
-      ("Post", "_OTHER"), ("QUERY", "_OTHER"), ("PROPFIND", "_OTHER"), ("GET ", "_OTHER"), ("", "_OTHER"),
+      ("Post", "_OTHER"), ("QUERY", "QUERY"), ("query", "_OTHER"), ("PROPFIND", "_OTHER"), ("GET ", "_OTHER"),
+      ("", "_OTHER"),
       ("_OTHER", "_OTHER"),
     ] as [(String?, String)])
   func method(name: String?, label: String) {

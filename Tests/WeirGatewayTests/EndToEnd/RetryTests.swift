@@ -12,7 +12,7 @@ import WeirTestSupport
   @Test(
     arguments: [
       (2, 2, "GET", 200, 3), (1, 2, "GET", 503, 2), (0, 2, "GET", 503, 1), (2, 0, "GET", 200, 1),
-      (2, 2, "POST", 503, 1), (3, 3, "HEAD", 200, 4),
+      (2, 2, "POST", 503, 1), (3, 3, "HEAD", 200, 4), (2, 2, "QUERY", 200, 3),
     ])
   func followsTheRoute(limit: Int, failures: Int, method: String, status: Int, attempts: Int) throws {
     let isHead = method == "HEAD"
@@ -161,14 +161,14 @@ import WeirTestSupport
     #expect(rig.sample(open) == nil)
   }
 
-  @Test func aSecondAttemptAnswersForOneThatHangs() throws {
+  @Test(arguments: ["GET", "QUERY"]) func aSecondAttemptAnswersForOneThatHangs(method: String) throws {
     let upstream = try ScriptedServer(
       Script(.request, .awaitClose), Script(.request, .send(okResponse("second"))))
     var route = try Route(to: upstream.port)
     route.hedge = HedgePlan(delay: .seconds(0.02), limit: 1)
     let rig = try GatewayRig(route)
     let client = try rig.client()
-    client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    client.send("\(method) / HTTP/1.1\r\nHost: h\r\n\r\n")
     let response = try #require(client.response())
     #expect(response.text == "second")
     #expect(eventually { rig.count("success") == 1 })

@@ -198,7 +198,10 @@ import WeirMetrics
     #expect(text.contains("weir_config_last_reload_success_timestamp_seconds 1700000000.25\n"))
   }
 
-  @Test(arguments: [("GET", KnownMethod.get), ("get", .other), ("PROPFIND", .other), ("_OTHER", .other)])
+  @Test(arguments: [
+    ("GET", KnownMethod.get), ("QUERY", .query), ("Query", .other), ("get", .other), ("PROPFIND", .other),
+    ("_OTHER", .other),
+  ])
   func boundsMethods(name: String, expected: KnownMethod) {
     #expect(KnownMethod(name) == expected)
   }

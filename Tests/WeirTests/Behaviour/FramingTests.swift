@@ -80,7 +80,8 @@ struct FramingTests {
   @Test(
     "Methods that mean a body say so when there is none",
     arguments: [
-      ("POST", "0"), ("PUT", "0"), ("PATCH", "0"), ("GET", nil), ("HEAD", nil), ("DELETE", nil), ("OPTIONS", nil),
+      ("POST", "0"), ("PUT", "0"), ("PATCH", "0"), ("QUERY", "0"), ("GET", nil), ("HEAD", nil), ("DELETE", nil),
+      ("OPTIONS", nil),
       ("PURGE", nil),
     ], [false, true])
   func withoutBody(_ rule: (method: String, length: String?), _ hasEmptyBody: Bool) async throws {

@@ -22,8 +22,8 @@ struct RedirectTests {
 
     /// RFC 9110 section 15.4: only 307 and 308 keep everything.
     static let all: [Rewriting] = [301, 302, 303, 307, 308].flatMap { status in
-      ["GET", "HEAD", "POST", "PUT"].map { method in
-        let becomesGet = status == 303 ? ["POST", "PUT"] : status < 303 ? ["POST"] : []
+      ["GET", "HEAD", "POST", "PUT", "QUERY"].map { method in
+        let becomesGet = status == 303 ? ["POST", "PUT", "QUERY"] : status < 303 ? ["POST"] : []
         let next = becomesGet.contains(method) ? "GET" : method
         return Rewriting(
           status: status, method: method, next: next, keepsBody: next != "GET" && next != "HEAD")
@@ -33,7 +33,7 @@ struct RedirectTests {
 
   @Test("Methods and bodies are rewritten as RFC 9110 says", arguments: Rewriting.all)
   func rewriting(_ rule: Rewriting) async throws {
-    let hasBody = rule.method == "POST" || rule.method == "PUT"
+    let hasBody = ["POST", "PUT", "QUERY"].contains(rule.method)
     let moved: Script.Step = .send(response("\(rule.status) Moved", ["Location: /next"]))
     let answer: Script.Step = .send(okResponse(rule.next == "HEAD" ? "" : "there"))
     let server = try ScriptedServer(

@@ -68,6 +68,18 @@ struct HedgeTransferTests {
     #expect(try table.occupancy(of: server) == [0, 0, 0])
   }
 
+  @Test("A QUERY is hedged as a GET is")
+  func query() async throws {
+    let server = try ScriptedServer(Self.never, Self.says(okResponse("second")))
+    let (table, recorder) = (DestinationTable(), Recorder())
+    let session = try Self.session(table, recorder)
+    let request = session.request(server.url, method: .query).hedge(after: .seconds(0.02))
+    #expect(await request.serializingString().response.value == "second")
+    for request in server.allRequests {
+      #expect(request.line == "QUERY / HTTP/1.1" && request.value(of: "Content-Length") == "0")
+    }
+  }
+
   @Test("The first attempt may still win")
   func firstWins() async throws {
     let gate = Gate()

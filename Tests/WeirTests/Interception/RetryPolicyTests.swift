@@ -18,7 +18,7 @@ import Testing
     #expect(policy.retryLimit == 2)
     #expect(policy.exponentialBackoffBase == 2)
     #expect(policy.exponentialBackoffScale == 0.5)
-    #expect(policy.retryableHTTPMethods == [.delete, .get, .head, .options, .put, .trace])
+    #expect(policy.retryableHTTPMethods == [.delete, .get, .head, .options, .put, .query, .trace])
     #expect(policy.retryableHTTPStatusCodes == [408, 500, 502, 503, 504])
     #expect(policy.retryableURLErrorCodes.count == 18)
     #expect(policy.jitter == .none)
@@ -72,7 +72,7 @@ import Testing
 
   @Test(arguments: [
     (HTTPMethod.delete, true), (.get, true), (.head, true), (.options, true), (.put, true), (.trace, true),
-    (.post, false), (.patch, false), (.connect, false), (.query, false),
+    (.post, false), (.patch, false), (.connect, false), (.query, true),
   ])
   func methods(method: HTTPMethod, isRetried: Bool) throws {
     let request = try Interception.request(in: session, method: method)

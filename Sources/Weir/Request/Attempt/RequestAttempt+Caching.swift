@@ -160,7 +160,7 @@ extension RequestAttempt {
 
   /// RFC 9111 section 4.4: an unsafe request makes the stored response for its URL out of date, also if redirected.
   func invalidateCache(_ status: Int) {
-    guard let cache = context.cache, !Self.safeMethods.contains(hop.request.method), (200..<400).contains(status),
+    guard let cache = context.cache, !RequestMethods.safe.contains(hop.request.method), (200..<400).contains(status),
       let url = hop.request.cacheURL
     else { return }
     cache.remove(url)
@@ -184,8 +184,6 @@ extension RequestAttempt {
     use.candidate = entry
     use.collected = request is DataRequest ? nil : Data()
   }
-
-  private static let safeMethods = ["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"]
 
   /// Collects bytes that were delivered to the request, if they may be stored.
   func collectForCache(_ bytes: UnsafeRawBufferPointer) {

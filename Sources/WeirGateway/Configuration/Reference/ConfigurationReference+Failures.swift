@@ -17,7 +17,7 @@ extension ConfigurationReference {
       "retry.unlessRetried", "boolean", "`true`",
       "requests that are retries of their sender are not retried; `false`: they are retried like others"),
     Key(
-      "retry.methods", "list", "DELETE, GET, HEAD, OPTIONS, PUT, TRACE",
+      "retry.methods", "list", "DELETE, GET, HEAD, OPTIONS, PUT, QUERY, TRACE",
       "case-sensitive; methods that are retried: `methods: [GET]`"),
     Key(
       "retry.budget", "mapping or `off`", "as below",
