@@ -156,19 +156,34 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
   ) {
     // A request that a retrier has already refused is asked about again by its handlers; it stays refused.
     guard error.asWeirError?.isRequestRetryError != true,
-      let urlRequest = request.presentRequest, let response = request.lazyResponse?.response,
-      !isRefresh(urlRequest, request.refreshScope),
-      authenticator.didRequest(urlRequest, with: response, failDueToAuthenticationError: error)
+      let adapted = request.presentRequest, let sent = request.sentRequest,
+      let response = request.lazyResponse?.response,
+      !isRefresh(adapted, request.refreshScope),
+      authenticator.didRequest(sent, with: response, failDueToAuthenticationError: error)
     else { return completion(.doNotRetry) }
     let look = machine.withLock { $0.look() }
     guard let credential = look.credential else {
       return completion(.doNotRetryWithError(AuthenticationError.missingCredential))
     }
-    let answer = PendingAnswer(of: request, completion)
-    guard authenticator.isRequest(urlRequest, authenticatedWith: credential) else {
-      return retry(request, with: look.version, answer)
+    if authenticator.isRequest(sent, authenticatedWith: credential) {
+      retry(request, in: session.context, PendingAnswer(of: request, completion), look.version)
+    } else if carriesCredential(sent, of: request, like: credential) {
+      retry(request, with: look.version, PendingAnswer(of: request, completion))
+    } else {
+      completion(.doNotRetry)
     }
-    retry(request, in: session.context, answer, look.version)
+  }
+
+  /// Whether the request that was refused carried some credential, which the authenticator puts where it puts this one. A
+  /// redirect to another origin takes a credential away, and an authenticator may leave requests without one. What is
+  /// said to such a request says nothing about the credential.
+  private func carriesCredential(_ sent: URLRequest, of request: Request, like credential: Credential) -> Bool {
+    guard var bare = request.initialRequest else { return true }
+    bare.url = sent.url
+    let applied = applying(credential, to: bare)
+    if applied.url != bare.url || applied.httpBody != bare.httpBody { return true }
+    let fields = (applied.allHTTPHeaderFields ?? [:]).filter { bare.value(forHTTPHeaderField: $0.key) != $0.value }
+    return !fields.isEmpty && fields.keys.allSatisfy { sent.value(forHTTPHeaderField: $0) != nil }
   }
 
   private func retry(

@@ -28,12 +28,15 @@ public protocol Authenticator: AnyObject, Sendable {
     completion: @escaping @Sendable (Result<Credential, any Error>) -> Void)
 
   /// Whether a request failed because its credential was refused; usually, the status is 401.
+  ///
+  /// `urlRequest`: The request that got this response, which is that of the last redirect if there were any.
   func didRequest(
     _ urlRequest: URLRequest, with response: HTTPURLResponse, failDueToAuthenticationError error: any Error
   ) -> Bool
 
-  /// Whether a URL request carries this credential. If not, the credential has changed since the request was sent, and
-  /// it is tried again at once.
+  /// Whether a URL request carries this credential. If it carries another one, the credential has changed since the
+  /// request was sent, and it is tried again at once. If it carries none, the refusal is not the credential's: a redirect
+  /// to another origin took it away, or ``apply(_:to:)``, which is asked, has left the request alone.
   func isRequest(_ urlRequest: URLRequest, authenticatedWith credential: Credential) -> Bool
 
   /// Whether a URL request serves to refresh a credential; the interceptor then leaves it alone. Needed only for

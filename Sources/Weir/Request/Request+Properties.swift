@@ -67,9 +67,13 @@ extension Request {
   /// The response head of ``lastTask``. A retry's adapters still see the head of the response that caused the retry.
   public var response: HTTPURLResponse? { lastTask?.lazyResponse?.response }
 
-  // Retriers are asked about the present attempt alone, which these two describe:
+  // Retriers are asked about the present attempt alone, which these describe:
   package var lazyResponse: LazyHTTPResponse? { fields.withLock { $0.presentTask }?.lazyResponse }
   var presentRequest: URLRequest? { fields.withLock { $0.attempt?.hop }?.urlRequest }
+  /// The present request before its adaptation.
+  var initialRequest: URLRequest? { fields.withLock { $0.attempt?.initial }?.urlRequest }
+  /// The present request after its redirects.
+  var sentRequest: URLRequest? { fields.withLock { $0.presentTask }?.currentRequest }
 
   /// One entry per attempt.
   public var allMetrics: [TransferMetrics] { fields.withLock { $0.attempts.compactMap(\.metrics) } }
