@@ -63,7 +63,7 @@ package final class Transfer {
   var awaitedSocket: CInt = -1
   var remoteAddress: String?
   var remotePort: Int32 = 0
-  /// The number of heads that libcurl answered with credentials.
+  /// The number of a proxy's challenges that libcurl answered.
   var answeredChallenges = 0
   /// Counts the requests put on a connection; there is more than one when libcurl repeats the request.
   @exclusivity(unchecked) var repeats = RepeatRule()
@@ -127,11 +127,7 @@ package final class Transfer {
     engine.need(.unpause, for: self)
   }
 
-  /// Whether the engine may answer a challenge: the caller sets no Authorization, and the request can be sent again.
   package var mayBeAuthenticated: Bool { spec.canRepeatBody && !headers.hasAuthorization }
-
-  /// The credential for a challenge; nil where the engine must not answer one.
-  var credential: TransferCredential? { mayBeAuthenticated ? spec.credential : nil }
 
   /// Whether the proxy gets its credential if it asks for one. A tunnel has no body that would have to be sent again.
   var offersProxyCredential: Bool {

@@ -28,7 +28,8 @@ package protocol TransferDelegate: AnyObject {
   /// The head of the final response. Interim heads (1xx other than 101) and a proxy's reply to CONNECT are not
   /// reported.
   func transfer(_ transfer: any TransferHandle, didReceiveHead head: ResponseHead) -> Flow
-  /// The head of a challenge that is answered with credentials: the request goes out again, and another head follows.
+  /// The head of a proxy's challenge that is answered with its credential: the request goes out again, and another head
+  /// follows.
   func transfer(_ transfer: any TransferHandle, didAnswer head: ResponseHead)
   /// Bytes of the response's body, which are valid during this call only.
   func transfer(_ transfer: any TransferHandle, didReceiveBody bytes: UnsafeRawBufferPointer) -> Flow

@@ -18,7 +18,7 @@ package protocol TransferHandle: AnyObject {
   func omitEndNotice()
   /// Whether the server has switched to a protocol that the request asked for (``TransferSpec/upgrade``).
   var hasSwitched: Bool { get }
-  /// Whether the engine may answer a challenge: the caller sets no Authorization, and the request can be sent again.
+  /// Whether a challenge may be answered: the request has no Authorization field, and can be sent again.
   var mayBeAuthenticated: Bool { get }
 }
 

@@ -36,12 +36,10 @@ extension HopRequest {
   /// The request's key in the cache; nil if its response is not stored, as the URL contains user information (a
   /// password).
   var cacheURL: String? {
-    guard let origin, let length = originLength, !origin.contains("@"), let url,
+    guard let origin, let target, !origin.contains("@"), let url,
       let host = url.host(percentEncoded: false), let destination = Destination(url: url)
     else { return nil }
-    let rest = text.utf8.dropFirst(length).prefix { $0 != UInt8(ascii: "#") }
     // A final dot stays: it is in the Host field too, by which a server may choose what it answers.
-    let base = "\(destination.scheme)://\(CanonicalHost(host).inURL):\(destination.port)"
-    return "\(base)\(rest.first == .slash ? "" : "/")\(String(decoding: rest, as: UTF8.self))"
+    return "\(destination.scheme)://\(CanonicalHost(host).inURL):\(destination.port)\(target)"
   }
 }

@@ -1,24 +1,31 @@
 import WeirHTTP
 
-/// The challenge of a 401 or 407 response.
-struct HTTPChallenge: Equatable {
+/// A challenge of a 401 or 407 response (RFC 9110 section 11.3).
+struct HTTPChallenge {
   enum Scheme: Sendable {
     case basic
     case digest
   }
 
   let scheme: Scheme
-  /// Nil if the challenge names no realm. Basic requires one, but many servers leave it out (RFC 7617 section 2).
-  var realm: String?
+  /// By names in lower case. Of a name that comes twice, the first value holds.
+  private var parameters: [String: String] = [:]
 
-  /// The strongest of the challenges that libcurl can answer; nil if there is none.
-  init?(_ head: ResponseHead) {
+  /// Nil if the challenge names no realm. Basic requires one, but many servers leave it out (RFC 7617 section 2).
+  var realm: String? { self["realm"] }
+
+  subscript(name: String) -> String? { parameters[name] }
+
+  /// The first challenge by Digest that can be answered for a request with or without a body, or else by Basic; nil if
+  /// there is none.
+  init?(_ head: ResponseHead, hasBody: Bool) {
     let field: StaticString = head.status == 407 ? "proxy-authenticate" : "www-authenticate"
     var all: [HTTPChallenge] = []
     head.forEach { name, value in
       if name.spells(field) { all += Self.challenges(value) }
     }
-    guard let best = all.first(where: { $0.scheme == .digest }) ?? all.first else { return nil }
+    let best = all.first { $0.scheme == .digest && DigestAnswer($0, hasBody: hasBody) != nil }
+    guard let best = best ?? all.first(where: { $0.scheme == .basic }) else { return nil }
     self = best
   }
 
@@ -38,7 +45,7 @@ struct HTTPChallenge: Equatable {
         present = self.scheme(scheme).map(HTTPChallenge.init)
         parameter = rest
       }
-      if present?.realm == nil, let realm = realm(parameter) { present?.realm = realm }
+      if let (name, value) = Self.parameter(parameter), present?[name] == nil { present?.parameters[name] = value }
     }
     if let present { all.append(present) }
     return all
@@ -53,18 +60,35 @@ struct HTTPChallenge: Equatable {
   private static func beginning(
     _ element: UnsafeRawBufferPointer
   ) -> (scheme: UnsafeRawBufferPointer, rest: UnsafeRawBufferPointer)? {
-    let name = element.prefix { !$0.isBlank && $0 != UInt8(ascii: "=") }
+    let name = element.prefix { !$0.isBlank && $0 != .equalsSign }
     let rest = element[name.endIndex...].drop { $0.isBlank }
     // A parameter may have blanks around its equals sign, as in `realm = "x"`.
-    guard !name.isEmpty, rest.first != UInt8(ascii: "=") else { return nil }
+    guard !name.isEmpty, rest.first != .equalsSign else { return nil }
     return (UnsafeRawBufferPointer(rebasing: name), UnsafeRawBufferPointer(rebasing: rest))
   }
 
-  private static func realm(_ parameter: UnsafeRawBufferPointer) -> String? {
-    guard let mark = parameter.firstIndex(of: UInt8(ascii: "=")) else { return nil }
-    let name = parameter.octets(parameter.trimmed(0..<mark))
-    guard name.spells("realm") else { return nil }
-    let value = parameter.octets(parameter.trimmed((mark + 1)..<parameter.count))
-    return value.unquoted.map { $0.withUnsafeBytes { FieldSyntax.text($0) } } ?? FieldSyntax.text(value)
+  private static func parameter(_ element: UnsafeRawBufferPointer) -> (name: String, value: String)? {
+    guard let mark = element.firstIndex(of: .equalsSign) else { return nil }
+    let name = element.octets(element.trimmed(0..<mark))
+    let value = element.octets(element.trimmed((mark + 1)..<element.count))
+    return (
+      FieldSyntax.lowercased(name),
+      value.unquoted.map { $0.withUnsafeBytes { FieldSyntax.text($0) } } ?? FieldSyntax.text(value)
+    )
+  }
+}
+
+extension HTTPChallenge {
+  /// The Authorization field's value that answers the challenge; nil if it can't be answered rightly.
+  ///
+  /// - Parameter target: The request target, as it is sent.
+  func answer(user: String, password: String, method: String, target: String, hasBody: Bool) -> String? {
+    switch scheme {
+    case .basic: HTTPHeader.authorization(username: user, password: password).value
+    case .digest:
+      DigestAnswer(self, hasBody: hasBody)?.field(
+        user: user, password: password, method: method, target: target,
+        ownNonce: (0..<16).map { _ in UInt8.random(in: 0 ... .max) }.hexadecimal)
+    }
   }
 }

@@ -72,6 +72,13 @@ final class HopRequest: Sendable {
   /// The scheme and authority, as the URL spells them.
   var origin: String? { originLength.flatMap { String(text.utf8.prefix($0)) } }
 
+  /// Path and query as they are sent (RFC 9112 section 3.2.1); nil if the URL is not http or https, or has no host.
+  var target: String? {
+    guard let originLength else { return nil }
+    let rest = text.utf8.dropFirst(originLength).prefix { $0 != UInt8(ascii: "#") }
+    return (rest.first == .slash ? "" : "/") + String(decoding: rest, as: UTF8.self)
+  }
+
   /// Whether the URL begins with this text.
   func begins(with origin: String) -> Bool {
     text.utf8.withContiguousStorageIfAvailable { text in

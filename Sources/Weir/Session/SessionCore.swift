@@ -181,16 +181,16 @@ final class SessionCore {
   ///   - retries: The number of the request's retries so far.
   ///   - trace: The request's place in a trace, of which the hop gets one of its own.
   ///   - cookie: The Cookie field from the session's storage.
-  ///   - conditions: The conditional fields that ask about a stored response.
+  ///   - additions: Fields of the hop alone: conditions about a stored response, or the answer to a challenge.
   func headers(
     for hop: HopRequest, retries: Int, withoutSecrets: Bool, trace: TraceContext? = nil, cookie: String?,
-    conditions: [(name: String, value: String)]? = nil
+    additions: [(name: String, value: String)] = []
   ) -> PreparedHeaders {
     var own = hop.fields
     if retries > 0, let header = configuration.announcesAttempts {
       header.announce(retries, after: header.count(in: hop), in: &own)
     }
-    for (name, value) in conditions ?? [] { own[name] = value }
+    for (name, value) in additions { own[name] = value }
     if let trace, hop.value(forHeader: "traceparent") == nil {
       own["traceparent"] = trace.child(parent: traceIDs.parent()).traceparent
       own["tracestate"] = trace.traceState

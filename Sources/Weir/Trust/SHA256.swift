@@ -20,9 +20,7 @@ package enum SHA256 {
   }
 
   package static func hexadecimal(of message: some Collection<UInt8>) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    let text = digest(of: message).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
-    return String(decoding: text, as: UTF8.self)
+    digest(of: message).hexadecimal
   }
 
   private static func compress(_ state: inout [UInt32], _ block: ArraySlice<UInt8>) {
@@ -65,4 +63,12 @@ package enum SHA256 {
     0x19a4_c116, 0x1e37_6c08, 0x2748_774c, 0x34b0_bcb5, 0x391c_0cb3, 0x4ed8_aa4a, 0x5b9c_ca4f, 0x682e_6ff3,
     0x748f_82ee, 0x78a5_636f, 0x84c8_7814, 0x8cc7_0208, 0x90be_fffa, 0xa450_6ceb, 0xbef9_a3f7, 0xc671_78f2,
   ]
+}
+
+extension [UInt8] {
+  /// Two digits, in lower case, for each octet.
+  var hexadecimal: String {
+    let digits = Array("0123456789abcdef".utf8)
+    return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+  }
 }

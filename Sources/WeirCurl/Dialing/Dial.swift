@@ -56,7 +56,6 @@ extension TransferEngine {
     spec.target = nil
     spec.method = "GET"
     spec.body = .none
-    spec.credential = nil
     let dial = Dial(receiver)
     let transfer = Transfer(spec: spec, headers: noHeaders, delegate: dial, engine: self)
     transfer.dialled = dial

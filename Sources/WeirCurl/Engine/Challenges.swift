@@ -2,7 +2,7 @@ import WeirHTTP
 
 /// Recognizes challenges and credentials by their scheme (RFC 9110 §11.3).
 enum Challenges {
-  /// The schemes whose challenges are answered.
+  /// The schemes whose challenges libcurl answers for a proxy's credential.
   static let answerable: [StaticString] = ["basic", "digest"]
 
   /// Whether the value, credentials or a challenge, begins with one of these schemes.

@@ -38,7 +38,6 @@ extension EasyHandle {
       serverName = trust.serverName
     }
     setPlace(&options, transfer.spec, serverName)
-    if let credential = transfer.credential { options.setCredential(credential) }
     guard options.result == .ok else {
       let text = String(cString: curl_easy_strerror(CURLcode(rawValue: options.result.rawValue)))
       return TransferError(.curl, code: options.result, message: text)
@@ -211,12 +210,6 @@ struct OptionSetter {
       set(CURLOPT_PROXYPASSWORD, credential.password)
       set(CURLOPT_PROXYAUTH, weir_auth_schemes)
     }
-  }
-
-  mutating func setCredential(_ credential: TransferCredential) {
-    set(CURLOPT_USERNAME, credential.user)
-    set(CURLOPT_PASSWORD, credential.password)
-    set(CURLOPT_HTTPAUTH, weir_auth_schemes)
   }
 
   mutating func setTrust(_ trust: TransferTrust) {

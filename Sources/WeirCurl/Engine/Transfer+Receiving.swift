@@ -9,7 +9,7 @@ struct ReceivingState {
   enum Phase: UInt8 {
     case head
     /// libcurl may answer the head by sending the request again: after a 417 without Expect (RFC 9110 §10.1.1), or
-    /// after a challenge with credentials (§11.6, §11.7).
+    /// after a proxy's challenge with credentials (§11.7).
     case provisional
     case body
   }
@@ -163,7 +163,7 @@ extension Transfer {
       receiving.phase = .provisional
       return true
     }
-    if mayAnswer(line.status) {
+    if mayAnswer(line.status, receiving.head) {
       receiving.phase = .provisional
       // libcurl does not answer a second challenge, but treats it like any other head.
       if answeredChallenges > 0 { endUpload(line.version) }
@@ -174,23 +174,16 @@ extension Transfer {
   }
 
   /// Whether libcurl has credentials for such a challenge, and may answer the head with them.
-  private func mayAnswer(_ status: Int) -> Bool {
-    switch status {
-    case 401: credential != nil && isChallenge("www-authenticate")
-    case 407: offersProxyCredential && isChallenge("proxy-authenticate")
-    default: false
-    }
-  }
-
-  private func isChallenge(_ field: StaticString) -> Bool {
-    Challenges.are(of: Challenges.answerable, in: receiving.head, field: field)
+  private func mayAnswer(_ status: Int, _ head: [UInt8]) -> Bool {
+    status == 407 && offersProxyCredential
+      && Challenges.are(of: Challenges.answerable, in: head, field: "proxy-authenticate")
   }
 
   /// libcurl is about to send the request again. The delegate hears of the challenge that it answers; another head
   /// follows.
   func forgetProvisionalHead() {
     guard receiving.phase == .provisional else { return }
-    if receiving.status == 401 || receiving.status == 407, let version = receiving.version {
+    if receiving.status == 407, let version = receiving.version {
       answeredChallenges += 1
       let head = ResponseHead(status: receiving.status, version: version, bytes: receiving.head)
       delegate?.transfer(self, didAnswer: head)

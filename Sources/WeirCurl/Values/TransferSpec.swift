@@ -13,9 +13,6 @@ package struct TransferSpec: Sendable {
   package var tag: (any AnyObject & Sendable)?
   /// Trust rules in place of the engine's; connections are never shared between different rules.
   package var trust: TransferTrust?
-  /// The credential for a Basic or Digest challenge (RFC 7617, RFC 7616). It is never sent before a challenge, nor when
-  /// the headers have an Authorization of their own.
-  package var credential: TransferCredential?
   /// Whether the body can be sent a second time; if not, no challenge is answered.
   package var canRepeatBody = true
   /// The addresses to which the transfer may connect; nil means any.

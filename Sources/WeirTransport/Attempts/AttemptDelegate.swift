@@ -16,7 +16,7 @@ package protocol AttemptDelegate: AnyObject {
 
   /// The head of a hop's response. `.proceed` takes its body, or drops it after ``Attempt/discardBody()``.
   func attempt(_ attempt: Attempt, didReceiveHead head: ResponseHead) -> Flow
-  /// The head of a challenge that the engine answers with the hop's credential.
+  /// The head of a proxy's challenge that the engine answers.
   func attempt(_ attempt: Attempt, didAnswer head: ResponseHead)
   /// Takes bytes that are valid during this call only. `.stop` ends the transfer.
   func attempt(_ attempt: Attempt, didReceiveBody bytes: UnsafeRawBufferPointer) -> Flow

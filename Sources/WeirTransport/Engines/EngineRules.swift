@@ -29,10 +29,8 @@ struct EngineRules {
 
   /// Whether our own engine may run the request, as far as it decides.
   ///
-  /// libcurl answers challenges, and knows connections that are authenticated.
-  func mayBeOwn(_ spec: TransferSpec, _ headers: PreparedHeaders) -> Bool {
-    spec.credential == nil && !headers.authenticatesConnection
-  }
+  /// libcurl knows connections that are authenticated.
+  func mayBeOwn(_ headers: PreparedHeaders) -> Bool { !headers.authenticatesConnection }
 
   /// Whether our own engine may run a request of this scheme.
   ///

@@ -33,7 +33,7 @@ extension Engines: TransportEngine {
   package func start(
     _ spec: consuming TransferSpec, headers: PreparedHeaders, delegate: any TransferDelegate
   ) -> any TransferHandle {
-    if let own, rules.mayBeOwn(spec, headers), let place = own.place(of: spec),
+    if let own, rules.mayBeOwn(headers), let place = own.place(of: spec),
       rules.isOwn(
         isSecure: place.isSecure, spec.upgrade == nil ? spec.rules?.httpVersion : .http1_1,
         speaksHTTP1: libcurl.speaksHTTP1(spec))

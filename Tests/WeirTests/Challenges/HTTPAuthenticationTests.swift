@@ -46,6 +46,10 @@ struct HTTPAuthenticationTests {
       ([basic], "Basic "), ([digest], "Digest "), (["\(digest), algorithm=SHA-256"], "Digest "),
       ([basic, digest], "Digest "),
       (["WWW-Authenticate: Basic"], "Basic "), (["WWW-Authenticate: Bearer, Basic realm=\"x\""], "Basic "),
+      (["\(digest), algorithm=SHA-512-256", basic], "Basic "),
+      ([digest.replacing("auth", with: "auth-int"), basic], "Basic "),
+      (["\(digest), algorithm=SHA-512-256", "\(digest), algorithm=SHA-256", digest], "Digest "),
+      (["WWW-Authenticate: Digest realm = \"staff\" , nonce =\"n0nce\", qop\t= auth"], "Digest "),
     ])
   func answered(challenge: [String], scheme: String) async throws {
     let server = try ScriptedServer(Self.guarded(challenge))
@@ -70,6 +74,8 @@ struct HTTPAuthenticationTests {
       #expect(
         sent.contains("username=\"me\"") && sent.contains("nonce=\"n0nce\"") && sent.contains("uri=\"/orders?x=1\""))
       #expect(!sent.contains("s3cret"))
+      #expect(sent.contains("realm=\"staff\"") && sent.contains("qop=auth,"))
+      #expect(sent.hasSuffix("algorithm=SHA-256") == challenge.contains { $0.hasSuffix("algorithm=SHA-256") })
     }
     #expect(await noted.challenges(2) == ["0 me", "0 me"])
     let space = try #require(noted.heard.entries.first).protectionSpace
@@ -102,12 +108,14 @@ struct HTTPAuthenticationTests {
     "Without a credential, and with one of no use, the 401 is a response",
     arguments: [
       (false, [basic], ["0 nobody"]), (true, ["WWW-Authenticate: Bearer realm=\"x\""], []), (true, [], []),
+      (true, ["\(digest), algorithm=SHA-512-256"], []), (true, [digest.replacing("auth", with: "token")], []),
+      (true, [digest.replacing("auth", with: "auth-int")], []),
     ])
   func unanswered(hasCredential: Bool, challenge: [String], heard: [String]) async throws {
     let server = try answering(response("401 Unauthorized", challenge, body: "no"))
     let noted = Noted()
     let session = Session(eventMonitors: [noted.monitor])
-    let request = session.request(server.url)
+    let request = session.request(server.url, method: .put, parameters: ["a": 1], encoder: .json)
     if hasCredential { request.authenticate(username: "me", password: "s3cret") }
     let answer = await request.plainResponse()
     #expect(answer.error == nil && answer.response?.statusCode == 401 && answer.data == Data("no".utf8))

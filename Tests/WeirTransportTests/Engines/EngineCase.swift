@@ -58,8 +58,6 @@ struct EngineExchange: Sendable {
   var target: String?
   var fields: [String]
   var body: EngineBody
-  var credential: TransferCredential?
-  var canRepeatBody = true
   var isForOneOfMany = false
   /// Whether the body's file has a byte less than is announced.
   var fileIsCut = false

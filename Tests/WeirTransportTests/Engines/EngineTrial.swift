@@ -69,8 +69,6 @@ struct EngineTrial {
       spec.body = .file(path: path, size: Int64(count))
     case .pulled(let count, let isAnnounced, _): spec.body = .pulled(length: isAnnounced ? Int64(count) : nil)
     }
-    spec.credential = exchange.credential
-    spec.canRepeatBody = exchange.canRepeatBody
     spec.isForOneOfMany = exchange.isForOneOfMany
     return spec
   }

@@ -15,6 +15,8 @@ struct Hop {
   var credential: URLCredential?
   /// The credential that the session's storage has for the present hop, which was challenged before.
   var stored: URLCredential?
+  /// The Authorization field that answers the present hop's challenge.
+  var authorization: String?
   /// The number of challenges of the present hop that were answered.
   var answeredChallenges = 0
   /// The proof of identity that the host has to give; nil: the session's settings decide.
@@ -22,12 +24,15 @@ struct Hop {
 
   var url: URL? { request.url }
 
+  /// The field that answers the present hop's challenge, if any.
+  var answer: [(name: String, value: String)] { authorization.map { [("Authorization", $0)] } ?? [] }
+
   /// The credential that answers a challenge.
   var offered: URLCredential? { stored ?? (hasLeftOrigin ? nil : credential) }
 
   mutating func follow(_ next: URLRequest) {
     if isRedirected {
-      stored = nil
+      (stored, authorization) = (nil, nil)
       answeredChallenges = 0
     }
     request = HopRequest(next)

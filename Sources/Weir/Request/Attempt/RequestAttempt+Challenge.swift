@@ -4,39 +4,50 @@ import WeirIO
 
 /// Challenges by servers and proxies: the credentials that answer them, and the events about them.
 extension RequestAttempt {
-  /// libcurl is answering a challenge with the credential that the hop was given.
+  /// libcurl is answering a proxy's challenge with the proxy's credential.
   func attempt(_ attempt: Attempt, didAnswer head: ResponseHead) {
     core.cookies?.keep(head, of: hop.request)
-    announce(LazyHTTPResponse(head, url: hop.url), proposed: head.status == 407 ? proxyCredential : hop.offered)
+    let response = LazyHTTPResponse(head, url: hop.url)
+    announce(protectionSpace(of: response, HTTPChallenge(head, hasBody: hasBody)), response, proposed: proxyCredential)
     hop.answeredChallenges += 1
   }
 
-  /// Whether the response is a challenge that the credential storage answers. If not, it is a response like any other.
+  /// Whether the response is a server's challenge that is answered: the hop is repeated with a credential. If not, it is
+  /// a response like any other.
   func answerChallenge(_ response: LazyHTTPResponse) -> Bool {
     guard response.statusCode == 401 || response.statusCode == 407 else { return false }
-    let stored = storedCredential(for: response)
-    announce(response, proposed: stored ?? (response.statusCode == 407 ? proxyCredential : hop.offered))
-    guard let stored else { return false }
+    let challenge = HTTPChallenge(response.head, hasBody: hasBody)
+    let space = protectionSpace(of: response, challenge)
+    // libcurl has answered a proxy's challenge already, if it could.
+    guard response.statusCode == 401 else {
+      announce(space, response, proposed: proxyCredential)
+      return false
+    }
+    let credential = hop.offered ?? space.flatMap(storedCredential)
+    announce(space, response, proposed: credential)
+    guard mayAnswer, let credential, let user = credential.user, let target = hop.request.target,
+      let answer = challenge?.answer(
+        user: user, password: credential.password ?? "", method: hop.request.method, target: target, hasBody: hasBody)
+    else { return false }
     hop.answeredChallenges += 1
-    hop.stored = stored
+    if hop.offered == nil { hop.stored = credential }
+    hop.authorization = answer
     repeatHop(with: hop.request.urlRequest)
     return true
   }
 
-  /// The credential that answers a challenge of the present hop.
-  func credential(for body: TransferBody) -> TransferCredential? {
-    guard body.isRepeatable else { return nil }
-    return hop.offered.flatMap(TransferCredential.init)
-  }
+  /// Whether the hop's request has a body.
+  private var hasBody: Bool { task.countOfBytesExpectedToSend != 0 }
 
-  /// The storage's credential for the challenge. The request is sent again with it, as only the challenge has the
-  /// realm.
-  private func storedCredential(for response: LazyHTTPResponse) -> URLCredential? {
-    guard response.statusCode == 401, let storage = core.configuration.urlCredentialStorage, hop.offered == nil,
-      attempt.transfer?.mayBeAuthenticated == true, let space = protectionSpace(of: response)
-    else { return nil }
+  /// Whether a server's challenge may be answered: the request can be sent again, and has no credential yet, neither by
+  /// a field nor in its URL, where libcurl finds it.
+  private var mayAnswer: Bool { attempt.transfer?.mayBeAuthenticated == true && hop.url?.user == nil }
+
+  /// The storage's credential for the challenge.
+  private func storedCredential(for space: URLProtectionSpace) -> URLCredential? {
+    guard mayAnswer, let storage = core.configuration.urlCredentialStorage else { return nil }
     let credential = storage.defaultCredential(like: space) ?? credentialOfHost(in: storage, space)
-    return credential.flatMap { TransferCredential($0) == nil ? nil : $0 }
+    return credential.flatMap { $0.user == nil ? nil : $0 }
   }
 
   /// The credential for a Basic challenge without a realm: the one stored with the host as its realm, as
@@ -54,10 +65,8 @@ extension RequestAttempt {
     }
   }
 
-  private func announce(_ response: LazyHTTPResponse, proposed: URLCredential?) {
-    guard context.monitors.wants(.challenges), let session = context.session,
-      let space = protectionSpace(of: response)
-    else { return }
+  private func announce(_ space: URLProtectionSpace?, _ response: LazyHTTPResponse, proposed: URLCredential?) {
+    guard context.monitors.wants(.challenges), let session = context.session, let space else { return }
     let challenge = TransferChallenge(
       protectionSpace: space, previousFailureCount: hop.answeredChallenges, proposedCredential: proposed,
       failureResponse: response.response)
@@ -65,8 +74,8 @@ extension RequestAttempt {
   }
 
   /// Nil if the response has no challenge that could be answered.
-  private func protectionSpace(of response: LazyHTTPResponse) -> URLProtectionSpace? {
-    guard let challenge = HTTPChallenge(response.head), let url = hop.url else { return nil }
+  private func protectionSpace(of response: LazyHTTPResponse, _ challenge: HTTPChallenge?) -> URLProtectionSpace? {
+    guard let challenge, let url = hop.url else { return nil }
     let method =
       challenge.scheme == .digest ? NSURLAuthenticationMethodHTTPDigest : NSURLAuthenticationMethodHTTPBasic
     if response.statusCode == 407, case .http(let host, let port, _) = core.configuration.proxy {

@@ -33,7 +33,7 @@ extension RequestAttempt {
       }
       let headers = core.headers(
         for: hop.request, retries: retryCount, withoutSecrets: hop.hasLeftOrigin, trace: request.trace,
-        cookie: cookie, conditions: use?.questioned?.entry.conditions)
+        cookie: cookie, additions: (use?.questioned?.entry.conditions ?? []) + hop.answer)
       try attempt.send(spec(transferBody), headers: headers)
     } catch {
       ended(error: urlError(.cannotLoadFromNetwork, "libcurl could not be started: \(error)"))
@@ -66,7 +66,6 @@ extension RequestAttempt {
     spec.addressPolicy = core.configuration.destinationPolicy.rules
     spec.trust = hop.trust?.trust
     spec.canRepeatBody = body.isRepeatable
-    spec.credential = credential(for: body)
     return spec
   }
 
