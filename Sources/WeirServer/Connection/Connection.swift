@@ -168,7 +168,8 @@ extension Connection: EventHandler, TimerHandler {
       process(received.span, at: &position, first: nil)
       if position < received.count, machine.phase != .closed { held.append(contentsOf: received[position...]) }
     }
-    if held.count >= Self.heldInput { setReading(false) }
+    // A PROXY header has a bound of its own.
+    if held.count >= Self.heldInput, prelude != .proxyHeader { setReading(false) }
   }
 
   /// Reads the PROXY header at the beginning of the held input, and goes on with what follows it.
@@ -181,7 +182,8 @@ extension Connection: EventHandler, TimerHandler {
     case .header(let length, let source):
       if let source { peer = source }
       guard server.countsClient(of: self) else { return finish(.close, .refused) }
-      held.removeFirst(length)
+      // What follows is copied, so that the memory of a long header goes.
+      held = Array(held[length...])
       if server.isSecure { return awaitHandshake() }
       preludeEnded()
       process(held: true)
