@@ -263,7 +263,9 @@ extension Connection: EventHandler, TimerHandler {
     case .endBody: exchange?.deliverEnd()
     case .refuse(let refusal): refuse(refusal)
     case .flush: flush()
-    case .shutdown: endSending()
+    case .shutdown:
+      endSending()
+      if machine.phase == .lingering { lingers() }
     case .cut:
       finish(.cut)
       return false
@@ -283,6 +285,12 @@ extension Connection: EventHandler, TimerHandler {
     case .wait: return false
     }
     return true
+  }
+
+  /// What comes from now on is discarded as it is, without being decrypted.
+  private func lingers() {
+    if !isSocketOver { channel = nil }
+    server.noteLingering(self)
   }
 
   private func begin(_ head: consuming RequestHead) {
