@@ -387,6 +387,6 @@ extension Connection {
       server.tally.ends()
     }
     server.noteRefusal(refusal, of: peer, wasHandled: abandoned != nil)
-    sendRefusal(refusal)
+    sendRefusal(refusal, toHEAD: abandoned?.isHead ?? machine.refusesHEAD)
   }
 }

@@ -94,6 +94,8 @@ struct ConnectionMachine {
   /// The first response after this time is the connection's last. A connection that waits for a request waits as long as
   /// ever: if it closed now, a request under way would be lost.
   private let expiry: MonotonicTime
+  /// Whether the request that was refused before its head was complete is for HEAD.
+  private(set) var refusesHEAD = false
   /// Why the connection ends, once it does.
   var ending = ConnectionEnding.client
   var readDeadline: MonotonicTime
@@ -321,6 +323,7 @@ extension ConnectionMachine {
   private mutating func refuse(_ refusal: RequestRefusal) -> Action {
     ending = .refused
     if response == .begun { return end(.reset) }
+    refusesHEAD = parser.isForHEAD
     parser.forget()
     isPersistent = false
     mustLinger = true
