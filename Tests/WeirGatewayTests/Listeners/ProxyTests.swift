@@ -121,6 +121,7 @@ import WeirTestSupport
 
   private static let fields =
     "X-Forwarded-For: 192.0.2.9, 198.51.100.1\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Host: outer.example\r\n"
+    + "X.Forwarded.For: 6.6.6.6\r\nX~Forwarded~Host: evil.example\r\nX-Forwarded*Proto: https\r\n"
     + "Forwarded: for=192.0.2.9\r\nX-Forwarded-Port: 444\r\nX_Forwarded_Prefix: /p\r\n"
 
   /// The lines of the fields above that go upstream.
