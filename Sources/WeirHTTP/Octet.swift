@@ -21,6 +21,10 @@ extension UInt8 {
   /// A letter in lower case; other octets stay as they are.
   @inlinable @inline(__always) package var lowercased: UInt8 { self &- 0x41 < 26 ? self | 0x20 : self }
 
+  /// The octet as it stands in the name of a CGI variable (RFC 3875 §4.1.18), in lower case: all that are neither letters
+  /// nor digits are one.
+  @inlinable @inline(__always) package var foldedForCGI: UInt8 { isLetterOrDigit ? lowercased : UInt8(ascii: "_") }
+
   /// Field content (RFC 9110 §5.5): visible characters, obs-text, space and tab.
   @inlinable @inline(__always) package var isFieldContent: Bool { (self >= 0x20 && self != 0x7f) || self == .tab }
 

@@ -124,22 +124,25 @@ import WeirIO
       .source("192.0.2.1:56324")),
     Row("v2 IPv4 and TLVs", 0x21, 0x11, v4 + [0x01, 0, 2, 0x68, 0x32, 0x04, 0, 0], .source("192.0.2.1:56324")),
     Row("v2 IPv4 and no whole TLV", 0x21, 0x11, v4 + [0x01, 0xff], .source("192.0.2.1:56324")),
-    Row("v2 IPv4, 1,024 octets", 0x21, 0x11, v4 + zeros(1_024 - 28), .source("192.0.2.1:56324")),
-    Row("v2 IPv4, 1,025 octets", 0x21, 0x11, v4 + zeros(1_025 - 28), .refused(.tooLong)),
-    Row("v2 IPv4, 65,551 octets claimed", 0x21, 0x11, length: 65_535, v4, .refused(.tooLong)),
+    Row("v2 IPv4, 4,096 octets", 0x21, 0x11, v4 + zeros(4_096 - 28), .source("192.0.2.1:56324")),
+    Row("v2 IPv4, 65,551 octets claimed", 0x21, 0x11, length: 65_535, v4, .needsMore),
     Row("v2 LOCAL", 0x20, 0x00, [], .source(nil)),
     Row("v2 LOCAL with addresses", 0x20, 0x11, v4, .source(nil)),
     Row("v2 LOCAL of an unknown family", 0x20, 0xff, [1, 2, 3], .source(nil)),
-    Row("v2 LOCAL, 1,024 octets", 0x20, 0x00, zeros(1_008), .source(nil)),
-    Row("v2 LOCAL, 1,025 octets", 0x20, 0x00, zeros(1_009), .refused(.tooLong)),
+    Row("v2 LOCAL, 4,096 octets", 0x20, 0x00, zeros(4_080), .source(nil)),
     Row("v2 AF_UNSPEC", 0x21, 0x00, [], .source(nil)),
     Row("v2 AF_UNSPEC with TLVs", 0x21, 0x00, [0x04, 0, 1, 0], .source(nil)),
     Row("v2 AF_UNSPEC and STREAM", 0x21, 0x01, [], .refused(.family)),
-    Row("v2 UDP over IPv4", 0x21, 0x12, v4, .refused(.family)),
-    Row("v2 UDP over IPv6", 0x21, 0x22, v6, .refused(.family)),
+    Row("v2 UDP over IPv4", 0x21, 0x12, v4, .source(nil)),
+    Row("v2 UDP over IPv6", 0x21, 0x22, v6, .source(nil)),
+    Row("v2 UDP over IPv4, with TLVs", 0x21, 0x12, v4 + [0x04, 0, 1, 0], .source(nil)),
+    Row("v2 UDP over IPv4, empty", 0x21, 0x12, [], .source(nil)),
     Row("v2 AF_INET of no transport", 0x21, 0x10, v4, .refused(.family)),
-    Row("v2 AF_UNIX", 0x21, 0x31, zeros(216), .refused(.family)),
-    Row("v2 AF_UNIX and DGRAM", 0x21, 0x32, zeros(216), .refused(.family)),
+    Row("v2 AF_INET6 of no transport", 0x21, 0x20, v6, .refused(.family)),
+    Row("v2 AF_UNIX of no transport", 0x21, 0x30, zeros(216), .refused(.family)),
+    Row("v2 AF_UNIX", 0x21, 0x31, zeros(216), .source(nil)),
+    Row("v2 AF_UNIX and DGRAM", 0x21, 0x32, zeros(216), .source(nil)),
+    Row("v2 AF_UNIX of an unknown transport", 0x21, 0x33, zeros(216), .refused(.family)),
     Row("v2 unknown family", 0x21, 0x41, v4, .refused(.family)),
     Row("v2 unknown transport", 0x21, 0x13, v4, .refused(.family)),
     Row("v2 unknown command", 0x22, 0x11, v4, .refused(.command)),
@@ -194,6 +197,14 @@ import WeirIO
     #expect(decision(Array("POST".utf8))?.count == 2)
     #expect(decision(Array("PROXY /".utf8))?.count == 7)
     #expect(decision(Array("PROXY TCP4 x".utf8))?.count == 12)
+  }
+
+  /// The format's own bound is the only one, and no octet of it is read for nothing.
+  @Test func theLongestHeader() {
+    let long = Self.signature + [0x21, 0x11, 0xff, 0xff] + Self.v4 + Self.zeros(65_535 - 12)
+    #expect(long.count == ProxyHeader.longest)
+    #expect(read(long[..<(long.count - 1)]) == .needsMore)
+    #expect(read(long) == .header(length: 65_551, source: .v4(0xc000_0201, port: 56_324)))
   }
 
   @Test(arguments: [lines[0], lines[3], lines[8], blocks[0], blocks[1], blocks[8]])

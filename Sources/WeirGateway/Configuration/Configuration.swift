@@ -1,3 +1,5 @@
+import WeirHTTP
+
 /// The gateway's configuration, read and checked.
 package struct Configuration: Sendable, Equatable {
   static let maximumRoutes = 1000
@@ -21,5 +23,21 @@ package struct Configuration: Sendable, Equatable {
   package init(routes: [Route], upstreams: [NamedUpstream] = []) {
     self.routes = routes
     self.upstreams = upstreams
+  }
+
+  /// The names, in lower case, of the fields of requests that decide about routes, limits, upstreams or endpoints.
+  var believedFields: [[UInt8]] {
+    var names = Set(routes.flatMap(\.match.headers.keys))
+    for route in routes {
+      for case .header(let name) in route.limits.rates.map(\.key) + route.limits.concurrency.map(\.key) {
+        names.insert(Array(name.utf8))
+      }
+    }
+    let splits = routes.map { if case .split(let split) = $0.action { split.key } else { RequestKey?.none } }
+    for case .header(let name)? in splits + upstreams.map(\.balanceKey) {
+      names.insert(Array(FieldSyntax.lowercased(name).utf8))
+    }
+    // Cookie, Authorization and such are no concern: nothing reads like a name of letters alone.
+    return names.filter { !$0.allSatisfy(\.isLetterOrDigit) }.sorted { $0.lexicographicallyPrecedes($1) }
   }
 }

@@ -15,6 +15,8 @@ import WeirTransport
 /// - Forwarded (RFC 7239) is extended if an earlier hop uses it, and not begun here, since it would only repeat the
 ///   other fields.
 /// - The route's own rules come last and win.
+/// - A name that reads like that of a field which is written, removed or believed here goes the way of neither: it ends
+///   here, since a CGI program makes one variable of both, and may read the wrong one.
 final class HeaderPolicy: Sendable {
   /// The facts about a request's sender that the connection knows. The bytes are valid during the call.
   struct Client {
@@ -60,6 +62,8 @@ final class HeaderPolicy: Sendable {
   private let ruled: [[UInt8]]
   /// Whether the gateway announces its own retries. It does unless the route has a rule about the field.
   let announcesRetries: Bool
+  /// The names, in lower case, of further fields that the configuration goes by.
+  private let believed: [[UInt8]]
   let responseRules: ResponseRules
   /// Whether the gateway puts each attempt into the request's trace. It does unless the route has a rule about the field.
   let announcesTraces: Bool
@@ -75,8 +79,10 @@ final class HeaderPolicy: Sendable {
   ///   - host: The Host that an entry of `upstreams` asks for; nil for the endpoint's own.
   ///   - pseudonym: The name of this gateway in Via; a token.
   ///   - marks: What requests are marked with; nil for nothing.
+  ///   - believed: The names, in lower case, of fields that the configuration goes by.
   init(
-    route: Route, upstream: Upstream, host: HostRewrite? = nil, pseudonym: String, marks: MarkSettings? = nil
+    route: Route, upstream: Upstream, host: HostRewrite? = nil, pseudonym: String, marks: MarkSettings? = nil,
+    believed: [[UInt8]] = []
   ) {
     let rules = route.headers
     // Credentials for the route are none of the upstream's business.
@@ -87,10 +93,10 @@ final class HeaderPolicy: Sendable {
     let rewrite = route.rewriteHost ?? host
     let own = upstream.isNamed ? nil : upstream.authority
     let text = if case .text(let text)? = rewrite { text } else { own }
-    if let text, rewrite != .client, !ruled.contains(Array("host".utf8)) { first.append(line: "Host: \(text)") }
-    sendsClientsHost = rewrite == .client && !ruled.contains(Array("host".utf8))
+    if let text, rewrite != .client, !Self.has(ruled, "host") { first.append(line: "Host: \(text)") }
+    sendsClientsHost = rewrite == .client && !Self.has(ruled, "host")
     hostInNeed = own
-    if !ruled.contains(Array("x-forwarded-proto".utf8)) {
+    if !Self.has(ruled, "x-forwarded-proto") {
       last.http.append(line: "X-Forwarded-Proto: http")
       last.https.append(line: "X-Forwarded-Proto: https")
     }
@@ -112,11 +118,12 @@ final class HeaderPolicy: Sendable {
     responseRules = ResponseRules(route)
     self.pseudonym = Array(pseudonym.utf8)
     self.ruled = ruled
-    announcesRetries = !ruled.contains(Array(FieldSyntax.lowercased(AttemptHeader.standard.name).utf8))
+    announcesRetries = !Self.has(ruled, AttemptHeader.standard.name)
     let named = ruled + rules.add.map { Array(FieldSyntax.lowercased($0.name).utf8) }
-    announcesTraces = !named.contains(Array("traceparent".utf8))
-    announcesTraceState = !named.contains(Array("tracestate".utf8))
-    announcesRequestID = marks.map { !named.contains($0.lowercased) } ?? false
+    announcesTraces = !Self.has(named, "traceparent")
+    announcesTraceState = !Self.has(named, "tracestate")
+    announcesRequestID = marks.map { !Self.has(named, String(decoding: $0.header, as: UTF8.self)) } ?? false
+    self.believed = believed
     self.marks = marks
     replacesRequestID = marks?.hasRequestID == true
     self.first = first
@@ -144,8 +151,8 @@ final class HeaderPolicy: Sendable {
       case .endToEnd:
         if replacesRequestID, let marks, marks.isRequestID(name) { return }
         // The server's parser has checked the field.
-        if !isRuled(name), !FieldKind.isDisguised(name) { list.append(name: name, value: value, isChecked: true) }
-      case .connection, .hopByHop, .host: break
+        if !isRuled(name), !readsLikeBelieved(name) { list.append(name: name, value: value, isChecked: true) }
+      case .connection, .hopByHop, .host, .disguised: break
       case .forwardedFact:
         guard client.trust == .trusted, !isRuled(name), !value.isEmpty else { break }
         let isScheme = name.spells("x-forwarded-proto")
@@ -353,6 +360,19 @@ final class HeaderPolicy: Sendable {
 
   private func isRuled(_ name: UnsafeRawBufferPointer) -> Bool {
     !ruled.isEmpty && ruled.contains { name.isNameForCGI($0) }
+  }
+
+  /// Whether a name reads like that of a field which the configuration goes by, and is not that.
+  private func readsLikeBelieved(_ name: UnsafeRawBufferPointer) -> Bool {
+    !believed.isEmpty
+      && believed.contains { known in
+        name.isNameForCGI(known) && !known.withUnsafeBytes { $0.equalsIgnoringCase(name) }
+      }
+  }
+
+  /// Whether rules are about the field `name`.
+  private static func has(_ names: [[UInt8]], _ name: String) -> Bool {
+    name.withOctets { name in names.contains { name.isNameForCGI($0) } }
   }
 
   /// Whether an element's received-by is this gateway: `1.1 pseudonym`, perhaps with a comment.

@@ -17,7 +17,7 @@ struct ResponseRules: Sendable {
   var adds: Bool { !added.isEmpty }
 
   func drops(_ name: UnsafeRawBufferPointer) -> Bool {
-    !dropped.isEmpty && dropped.contains { $0.withUnsafeBytes { $0.equalsIgnoringCase(name) } }
+    !dropped.isEmpty && dropped.contains { name.isNameForCGI($0) }
   }
 
   func add(to fields: inout WeirServer.ResponseFields, _ facts: FieldTemplate.Facts) {

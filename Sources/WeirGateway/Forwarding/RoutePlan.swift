@@ -56,8 +56,8 @@ final class RoutePlan: Sendable {
     spec.rules = named.map { TransferRules($0.connection) }
     self.spec = spec
     headers = HeaderPolicy(
-      route: route, upstream: upstream, host: named?.host, pseudonym: maker.pseudonym,
-      marks: maker.marks)
+      route: route, upstream: upstream, host: named?.host, pseudonym: maker.pseudonym, marks: maker.marks,
+      believed: maker.believed)
     rules = RetryRules(route.retry)
     controls = named.map(DestinationControls.init) ?? DestinationControls(route)
     leavesRetriesAlone = route.retry.unlessRetried
@@ -80,6 +80,7 @@ final class RoutePlan: Sendable {
     let pseudonym: String
     let coders: CoderLimit
     let marks: MarkSettings?
+    let believed: [[UInt8]]
     private let gates: [Destination: UploadGate]
     private let tunnels: [String: TunnelGate]
     private let named: [String: UpstreamEndpoints]
@@ -96,6 +97,7 @@ final class RoutePlan: Sendable {
       self.pseudonym = pseudonym
       self.coders = coders
       marks = MarkSettings(configuration)
+      believed = configuration.believedFields
       self.named = named
       entries = Dictionary(configuration.upstreams.map { ($0.name, $0) }) { first, _ in first }
       let urls = configuration.routes.flatMap(\.upstreams).filter { !$0.isNamed }

@@ -98,10 +98,11 @@ extension Connection {
     proceed()
   }
 
-  /// Refuses a request that no handler saw.
-  func sendRefusal(_ refusal: RequestRefusal) {
+  /// Refuses a request that no handler saw, or whose rest is not awaited.
+  func sendRefusal(_ refusal: RequestRefusal, toHEAD isHead: Bool) {
     let body = Array((refusal.reason + "\n").utf8)
-    let response = OutgoingHead(status: refusal.status, length: .length(Int64(body.count)), to: RequestHead())
+    let response = OutgoingHead(
+      status: refusal.status, length: .length(Int64(body.count)), isHead: isHead, version: .http11)
     send(response, fields: ["Content-Type": "text/plain; charset=utf-8"], body: body, to: RequestHead())
   }
 

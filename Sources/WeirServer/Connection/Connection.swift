@@ -168,7 +168,8 @@ extension Connection: EventHandler, TimerHandler {
       process(received.span, at: &position, first: nil)
       if position < received.count, machine.phase != .closed { held.append(contentsOf: received[position...]) }
     }
-    if held.count >= Self.heldInput { setReading(false) }
+    // A PROXY header has a bound of its own.
+    if held.count >= Self.heldInput, prelude != .proxyHeader { setReading(false) }
   }
 
   /// Reads the PROXY header at the beginning of the held input, and goes on with what follows it.
@@ -181,7 +182,8 @@ extension Connection: EventHandler, TimerHandler {
     case .header(let length, let source):
       if let source { peer = source }
       guard server.countsClient(of: self) else { return finish(.close, .refused) }
-      held.removeFirst(length)
+      // What follows is copied, so that the memory of a long header goes.
+      held = Array(held[length...])
       if server.isSecure { return awaitHandshake() }
       preludeEnded()
       process(held: true)
@@ -261,7 +263,9 @@ extension Connection: EventHandler, TimerHandler {
     case .endBody: exchange?.deliverEnd()
     case .refuse(let refusal): refuse(refusal)
     case .flush: flush()
-    case .shutdown: endSending()
+    case .shutdown:
+      endSending()
+      if machine.phase == .lingering { lingers() }
     case .cut:
       finish(.cut)
       return false
@@ -281,6 +285,12 @@ extension Connection: EventHandler, TimerHandler {
     case .wait: return false
     }
     return true
+  }
+
+  /// What comes from now on is discarded as it is, without being decrypted.
+  private func lingers() {
+    if !isSocketOver { channel = nil }
+    server.noteLingering(self)
   }
 
   private func begin(_ head: consuming RequestHead) {
@@ -377,6 +387,6 @@ extension Connection {
       server.tally.ends()
     }
     server.noteRefusal(refusal, of: peer, wasHandled: abandoned != nil)
-    sendRefusal(refusal)
+    sendRefusal(refusal, toHEAD: abandoned?.isHead ?? machine.refusesHEAD)
   }
 }

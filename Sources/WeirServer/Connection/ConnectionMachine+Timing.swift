@@ -5,7 +5,10 @@ extension ConnectionMachine {
     var body: Double
     var idle: Double
     var write: Double
-    var linger = 2.0
+    /// The time for which a connection lingers whose client is not expected to send more.
+    let linger = 2.0
+    /// The longest time for which the rest of a request is discarded that was answered early; nginx has the same.
+    var discard: Double
     var stopLinger: Double
     var drainBytes: Int
 
@@ -13,6 +16,7 @@ extension ConnectionMachine {
       header = limits.headerTimeout
       body = limits.bodyTimeout
       idle = limits.idleTimeout
+      discard = max(30, limits.bodyTimeout)
       write = limits.writeTimeout
       stopLinger = limits.stopLinger
       drainBytes = limits.drainBytes

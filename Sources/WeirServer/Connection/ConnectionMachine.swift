@@ -64,8 +64,7 @@ struct ConnectionMachine {
 
   enum Phase {
     case open
-    /// The sending side is closed. Closing the socket now could cause a reset, which destroys data that the client has
-    /// not read yet (RFC 9112 §9.6).
+    /// The sending side is closed, and what comes is discarded.
     case lingering
     /// After the response 101 both sides are streams of bytes, which end one by one.
     case tunnel
@@ -79,22 +78,26 @@ struct ConnectionMachine {
   var reader = Reader.none
   private(set) var output = Output.empty
   private var parser: RequestParser
-  private var head = RequestFacts()
+  private(set) var head = RequestFacts()
   private(set) var isStopping = false
-  private var isPersistent = true
+  var isPersistent = true
   /// The value of `isPersistent` before the response began.
   private var wasPersistent = true
   private(set) var inputEnded = false
   /// Whether the sending side of a tunnel is closed.
   var hasShutDown = false
   /// Whether there may be input under way that will not be read.
-  private var mustLinger = false
-  private var drained = 0
+  var mustLinger = false
+  var drained = 0
+  /// The time at which a connection that lingers ends, whatever comes.
+  var lingersUntil = MonotonicTime.distantFuture
   /// The first response after this time is the connection's last. A connection that waits for a request waits as long as
   /// ever: if it closed now, a request under way would be lost.
   private let expiry: MonotonicTime
+  /// Whether the request that was refused before its head was complete is for HEAD.
+  private(set) var refusesHEAD = false
   /// Why the connection ends, once it does.
-  private(set) var ending = ConnectionEnding.client
+  var ending = ConnectionEnding.client
   var readDeadline: MonotonicTime
   private(set) var writeDeadline = MonotonicTime.distantFuture
   /// The time since which the client has taken none of the output that waits for it; nil while no output waits.
@@ -105,7 +108,7 @@ struct ConnectionMachine {
   private(set) var since: MonotonicTime
 
   /// The facts about the present request that decide about the connection.
-  private struct RequestFacts {
+  struct RequestFacts {
     var keepsAlive = true
     var bodyLength = BodyLength.none
     var awaitsContinue = false
@@ -125,12 +128,6 @@ struct ConnectionMachine {
     readDeadline = now.advanced(bySeconds: isStopping ? timing.stopLinger : timing.header)
   }
 
-  /// The handshake failed. What still comes is discarded, so that the client can read why.
-  mutating func handshakeFailed(now: MonotonicTime) {
-    (ending, phase) = (.tls, .lingering)
-    readDeadline = now.advanced(bySeconds: timing.linger)
-  }
-
   /// The client speaks HTTP where a handshake has to come. Returns the action that tells it.
   mutating func refusePlainHTTP() -> Action {
     defer { ending = .tls }
@@ -144,7 +141,7 @@ struct ConnectionMachine {
     while true {
       switch phase {
       case .closed: return .wait
-      case .lingering: return linger(input, at: &position)
+      case .lingering: return discard(input, at: &position, now: now)
       case .tunnel: return relay(input, at: &position)
       case .open: break
       }
@@ -238,6 +235,7 @@ struct ConnectionMachine {
   /// Finishes the present request and takes no more, except those that the client may have sent before it could know.
   mutating func stop(now: MonotonicTime) {
     isStopping = true
+    if phase == .lingering { readDeadline = min(readDeadline, now.advanced(bySeconds: timing.linger)) }
     if isIdle { readDeadline = min(readDeadline, now.advanced(bySeconds: timing.stopLinger)) }
   }
 
@@ -325,6 +323,7 @@ extension ConnectionMachine {
   private mutating func refuse(_ refusal: RequestRefusal) -> Action {
     ending = .refused
     if response == .begun { return end(.reset) }
+    refusesHEAD = parser.isForHEAD
     parser.forget()
     isPersistent = false
     mustLinger = true
@@ -355,45 +354,9 @@ extension ConnectionMachine {
 
   private var waitForRequest: Double { isStopping ? timing.stopLinger : timing.idle }
 
-  /// Discards a part of a body whose response has ended, up to a limit.
-  private mutating func drain(_ count: Int, now: MonotonicTime) -> Action? {
-    drained += count
-    return drained > timing.drainBytes ? abandonInput(now: now) : nil
-  }
-
-  private mutating func abandonInput(now: MonotonicTime) -> Action {
-    if output == .unsent {
-      isPersistent = false
-      mustLinger = true
-      return .flush
-    }
-    phase = .lingering
-    drained = 0
-    readDeadline = now.advanced(bySeconds: timing.linger)
-    return .shutdown
-  }
-
-  private mutating func linger(_ input: Span<UInt8>, at position: inout Int) -> Action {
-    drained += input.count - position
-    position = input.count
-    return inputEnded || drained > timing.drainBytes ? end(.close) : .read
-  }
-
   mutating func end(_ action: Action, _ ending: ConnectionEnding? = nil) -> Action {
     if let ending { self.ending = ending }
     noteClosed()
     return action
-  }
-
-  /// Whether so much of the body may remain unread that the connection can't serve another request.
-  private var mayBeLeftUnread: Bool {
-    guard request == .arriving else { return false }
-    if head.awaitsContinue { return true }
-    switch head.bodyLength {
-    case .length(let length): return length > timing.drainBytes
-    // A reader took all that came, and the body has not ended: much of it may be missing.
-    case .chunked: return reader != .none
-    default: return false
-    }
   }
 }

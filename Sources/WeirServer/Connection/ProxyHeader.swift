@@ -14,7 +14,7 @@ package enum ProxyHeader {
     /// A header of `length` octets; the client's own octets follow.
     ///
     /// The source is the address of the client that the proxy passes on, IPv4 if it is IPv4-mapped IPv6. It is nil if
-    /// the connection's peer counts as the client: for LOCAL, UNKNOWN and AF_UNSPEC.
+    /// the connection's peer counts as the client: for LOCAL, UNKNOWN, AF_UNSPEC, and what has no address of TCP.
     case header(length: Int, source: SocketAddress?)
   }
 
@@ -23,7 +23,7 @@ package enum ProxyHeader {
     case signature = "the connection doesn't begin with a PROXY header"
     case version = "the PROXY header's version is unknown"
     case command = "the PROXY header's command is unknown"
-    case family = "the PROXY header is for neither TCP over IPv4 nor TCP over IPv6"
+    case family = "the PROXY header's protocol or address family is unknown"
     case line = "the PROXY header's line is malformed"
     case address = "the PROXY header has a malformed address"
     case port = "the PROXY header has a malformed port"
@@ -33,8 +33,8 @@ package enum ProxyHeader {
 
   /// The greatest length of a header of version 1 with its CRLF (section 2.1).
   package static let longestLine = 107
-  /// The greatest length of a header of version 2, and so of any. The document sets no bound below 65,551.
-  package static let longest = 1_024
+  /// The greatest length of a header of version 2, and so of any: the fixed part, and as much as its length can tell.
+  package static let longest = fixedPart + 0xffff
 
   /// Reads the header at the beginning of `input`, which is everything received on the connection.
   package static func read(_ input: Span<UInt8>) -> Reading {
@@ -132,7 +132,6 @@ package enum ProxyHeader {
     guard input.count >= fixedPart else { return .needsMore }
     let rest = Int(input[14]) << 8 | Int(input[15])
     guard rest >= block.count else { throw .length }
-    guard fixedPart + rest <= longest else { throw .tooLong }
     guard input.count >= fixedPart + rest else { return .needsMore }
     return .header(length: fixedPart + rest, source: source(in: input, block))
   }
@@ -152,11 +151,12 @@ package enum ProxyHeader {
     }
   }
 
-  /// A receiver ignores the family of a LOCAL connection, such as a proxy's own health check.
+  /// A receiver ignores the family of a LOCAL connection, such as a proxy's own health check. For the families that it
+  /// knows and has no use for, UDP and Unix sockets, it falls back to AF_UNSPEC.
   private static func addressBlock(family: UInt8, isLocal: Bool) throws(Refusal) -> AddressBlock {
     switch family {
     case _ where isLocal: .none
-    case 0x00: .none
+    case 0x00, 0x12, 0x22, 0x31, 0x32: .none
     case 0x11: .v4
     case 0x21: .v6
     default: throw .family

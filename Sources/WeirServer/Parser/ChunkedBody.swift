@@ -23,7 +23,9 @@ extension RequestRefusal {
   fileprivate init(_ defect: ChunkedCoding.Defect) {
     switch defect {
     case .size: self = .badRequest("a chunk's size is malformed")
-    case .sizeTooGreat, .contentTooGreat: self = .bodyTooLarge
+    // A number that no body can have is malformed, as nginx and haproxy say too.
+    case .sizeTooGreat: self = .badRequest("a chunk's size has too many digits")
+    case .contentTooGreat: self = .bodyTooLarge
     case .extensionName: self = .badRequest("a chunk extension has no name")
     case .extensionControl: self = .badRequest("a chunk extension holds a control character")
     case .extensionsTooLong: self = .badRequest("the chunk extensions are too long")

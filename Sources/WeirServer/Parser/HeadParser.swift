@@ -31,10 +31,31 @@ struct HeadParser {
     return held > 0
   }
 
+  /// Whether the request that is being read, or was refused, is for HEAD, as far as it has come.
+  var isForHEAD: Bool {
+    if case .done = place { return false }
+    return head.fields.bytes.withUnsafeBytes { bytes in
+      bytes.octets((bytes.first == .carriageReturn ? min(2, bytes.count) : 0)..<bytes.count).starts(with: "HEAD ")
+    }
+  }
+
   /// Takes input up to the end of the head, or all of it. Returns nil if it needs more.
   mutating func parse(_ input: Span<UInt8>, at position: inout Int) throws(RequestRefusal) -> RequestHead? {
     if case .done = place { begin() }
     var copied = position
+    do {
+      return try parse(input, at: &position, copied: &copied)
+    } catch {
+      // As much as tells the method.
+      head.fields.bytes.append(input.extracting(copied..<min(copied + 8, input.count)))
+      throw error
+    }
+  }
+
+  /// - Parameter copied: The index in the input up to which the head has its octets.
+  private mutating func parse(
+    _ input: Span<UInt8>, at position: inout Int, copied: inout Int
+  ) throws(RequestRefusal) -> RequestHead? {
     if lineStart == held { try checkFirstOctet(of: input, at: position) }
     while let lineFeed = input.firstIndex(of: .lineFeed, from: position) {
       let next = lineFeed + 1
@@ -53,12 +74,13 @@ struct HeadParser {
       lineStart = lineEnd
       if isLast {
         head.fields.bytes.append(input.extracting(copied..<position))
+        copied = position
         return try finish()
       }
       try checkFirstOctet(of: input, at: position)
     }
     head.fields.bytes.append(input.extracting(copied..<input.count))
-    position = input.count
+    (position, copied) = (input.count, input.count)
     try checkSize(upTo: held)
     return nil
   }

@@ -40,11 +40,8 @@ struct RequestLine {
     guard text.count == 8, text.extracting(0..<5).equals("HTTP/"), text[5].isDigit, text[6] == 0x2e, text[7].isDigit
     else { throw .badRequest("the request line doesn't end with a version") }
     guard text[5] == 0x31 else { throw .unknownVersion }
-    switch text[7] {
-    case 0x31: return .http11
-    case 0x30: return .http10
-    default: throw .unknownVersion
-    }
+    // A higher minor version is read as the highest one that is known here (RFC 9110 §2.5).
+    return text[7] == 0x30 ? .http10 : .http11
   }
 
   private mutating func readTarget(_ line: Span<UInt8>) throws(RequestRefusal) {

@@ -51,6 +51,9 @@ package struct RequestParser: Sendable {
   /// Whether a part of a head has arrived.
   package var isInsideHead: Bool { headParser.isInside }
 
+  /// Whether the request whose head is being read, or was refused, is for HEAD, as far as it has come.
+  package var isForHEAD: Bool { headParser.isForHEAD }
+
   /// Releases the memory of a partial head; nothing more will be parsed.
   mutating func forget() {
     headParser = HeadParser(limits: limits)

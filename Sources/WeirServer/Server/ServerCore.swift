@@ -29,6 +29,8 @@ final class ServerCore {
   private var state = State.idle
   private var hasLeftListener = false
   private var connections: [Connection] = []
+  /// Connections that discard what their clients still send, in the order in which they began.
+  private var lingering: [Connection] = []
   private var resuming: [Connection] = []
   @exclusivity(unchecked) private var flushing: [Connection] = []
   private var drained: [@Sendable () -> Void] = []
@@ -99,6 +101,7 @@ final class ServerCore {
     listener.noteConnections(-1)
     tally.closes(ending)
     if connection.isCounted, let client = IPAddress(connection.peer) { listener.clients.closes(client) }
+    if !lingering.isEmpty { lingering.removeAll { $0 === connection } }
     if last !== connection {
       connections[connection.slot] = last
       last.slot = connection.slot
@@ -110,6 +113,12 @@ final class ServerCore {
   /// Called when a connection has closed or can now be closed for another.
   func notePlace() {
     if state == .paused, !acceptTimer.isArmed, listener.isOpen { resumeAccepting() }
+  }
+
+  /// Notes that a connection begins to discard input. Beyond their number the oldest one ends.
+  func noteLingering(_ connection: Connection) {
+    lingering.append(connection)
+    if lingering.count > max(1, limits.connections / 4) { lingering[0].finish(.close, .evicted) }
   }
 
   /// Has the connection go on once the callers on the stack have returned.

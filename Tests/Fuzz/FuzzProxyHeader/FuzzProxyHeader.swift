@@ -38,7 +38,7 @@ private func checkBounds(_ reading: ProxyHeader.Reading, count: Int, isLine: Boo
 private func checkSource(_ source: SocketAddress?, in bytes: [UInt8], length: Int) {
   let isLine = bytes[0] == UInt8(ascii: "P")
   let isPassedOn =
-    isLine ? bytes[6] == UInt8(ascii: "T") : bytes[12] == 0x21 && bytes[13] != 0
+    isLine ? bytes[6] == UInt8(ascii: "T") : bytes[12] == 0x21 && (bytes[13] == 0x11 || bytes[13] == 0x21)
   guard isPassedOn == (source != nil) else { fatalError("\(String(describing: source)) is the source") }
   guard let source else { return }
   let written = isLine ? block(source) : line(source)

@@ -77,6 +77,11 @@ import Testing
     ("match: {host: '*.*.b'}", wrongHost + "must have its wildcard in front of a name, such as *.example.com"),
     ("match: {host: '*.'}", wrongHost + "\"\" is not a host name"),
     ("match: {host: '*.a:80'}", wrongHost + "must be a host name without port and path, such as api.example.com"),
+    ("match: {host: '*.::1'}", wrongHost + "must have its wildcard in front of a name, such as *.example.com"),
+    ("match: {host: '*.[::1]'}", wrongHost + "must have its wildcard in front of a name, such as *.example.com"),
+    ("match: {host: ':::1'}", wrongHost + "must be a host name without port and path, such as api.example.com"),
+    ("match: {host: '[::1]:80'}", wrongHost + "must be a host name without port and path, such as api.example.com"),
+    ("match: {host: ['::1', '[0:0::1]']}", "2:27: routes[0].match.host[1]: \"[::1]\" is already in this list"),
     ("match: {host: []}", wrongHost + "holds 0 hosts; give 1 to 32"),
     ("match: {host: [a, A.]}", "2:23: routes[0].match.host[1]: \"a\" is already in this list"),
     (
@@ -90,6 +95,21 @@ import Testing
     ("host: a", "2:5: routes[0].host: unknown key; it belongs into match"),
   ])
   func hosts(line: String, expected: String) { #expect(problems(line) == [expected]) }
+
+  /// There is no port that brackets would tell the address apart from.
+  @Test(arguments: ["::1", "[::1]", "0:0:0::1"])
+  func addressesNeedNoBrackets(host: String) throws {
+    let text = """
+      routes:
+        - {name: a, match: {host: '\(host)'}, upstream: 'http://h'}
+        - {name: b, redirect: {host: '\(host)'}}
+      """
+    let routes = try Configuration(parsing: Array(text.utf8), file: "f").routes
+    #expect(routes.first?.match.hosts == ["[::1]"])
+    var redirect = RouteRedirect()
+    redirect.host = "[::1]"
+    #expect(routes.last?.action == .redirect(redirect))
+  }
 
   static let long = "/" + String(repeating: "a", count: 2048)
 

@@ -338,4 +338,20 @@ import WeirTestSupport
     #expect(response.status == 413)
     #expect(response.text == "big")
   }
+
+  /// Of a client that sends all of its body before it reads, too, whether the upstream answers early or the gateway.
+  @Test func anAnswerBeforeTheBodyOutlivesTheBody() throws {
+    let upstream = try ScriptedServer(
+      Script(.head, .send("HTTP/1.1 413 No\r\nContent-Length: 3\r\nConnection: close\r\n\r\nbig"), .awaitClose))
+    var closed = Route(name: "closed", action: .respond(RouteResponse(status: 503)))
+    closed.match.path = .exact("/closed")
+    let rig = try GatewayRig(Configuration(routes: [closed, Route(to: upstream.port)]))
+    for (path, status) in [("/", 413), ("/closed", 503)] {
+      let client = try rig.client()
+      client.send("POST \(path) HTTP/1.1\r\nHost: h\r\nContent-Length: 10000000\r\n\r\n")
+      #expect(client.send([UInt8](repeating: UInt8(ascii: "x"), count: 10_000_000)))
+      #expect(client.response()?.status == status)
+      #expect(client.rest().isEmpty && !client.wasReset)
+    }
+  }
 }

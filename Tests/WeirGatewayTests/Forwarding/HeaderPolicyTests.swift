@@ -1,5 +1,6 @@
 import Testing
 import WeirCurl
+import WeirHTTP
 import WeirServer
 
 @testable import WeirGateway
@@ -45,6 +46,92 @@ import WeirServer
     ] as [(Fields, Fields)])
   func forwardsWhatIsEndToEnd(fields: Fields, expected: Fields) throws {
     #expect(try same(forwarded(fields), [("Host", "up:81")] + expected + Self.own))
+  }
+
+  /// All octets of a token that are no letters and digits, but for the hyphen.
+  static let oddOctets = "!#$%&'*+.^_`|~".map(String.init)
+
+  /// CGI programs take these names for those that have a meaning here (RFC 3875 §4.1.18).
+  @Test(arguments: oddOctets)
+  func namesThatReadAlikeEndHere(octet: String) throws {
+    let meant = [
+      "X-Forwarded-For", "X-Forwarded-Host", "x-forwarded-proto", "Content-Length", "Transfer-Encoding", "Keep-Alive",
+      "HTTP2-Settings", "Max-Forwards", "X-Retry-Attempt", "X-Envoy-Attempt-Count", "X-Envoy-Expected-Rq-Timeout-Ms",
+      "grpc-timeout", "Proxy-Authorization", "Proxy-Connection", "Proxy-Foo",
+    ]
+    func odd(_ name: String) -> String { name.replacing("-", with: octet) }
+    let own = odd("X-Own-Field")
+    let fields = meant.map { (odd($0), "6") } + [(odd("X-Forwarded-For").replacing("d\(octet)F", with: "d-F"), "6")]
+    #expect(
+      try same(forwarded(fields + [(own, "kept")]), [("Host", "up:81"), (own, "kept")] + Self.own))
+
+    var rules = HeaderRules()
+    rules.set = [HeaderRule(name: "X-New-Field", value: "1")]
+    rules.remove = ["X-Old-Field"]
+    let ruled: Fields = [(odd("X-New-Field"), "6"), (odd("x-old-field"), "6"), ("X-Old-Field", "6"), (own, "kept")]
+    #expect(
+      try same(
+        forwarded(ruled, rules: rules),
+        [("Host", "up:81"), (own, "kept")] + Self.own + [("X-New-Field", "1")]))
+
+    // By whichever spelling Connection names a field.
+    let hop: Fields = [("Connection", odd("X-Hop-A, X-Hop-B")), ("X-Hop-A", "6"), (odd("X-Hop-B"), "6")]
+    #expect(try same(forwarded(hop), [("Host", "up:81")] + Self.own))
+    #expect(try same(forwarded([("Connection", odd("X-Forwarded-For"))]), [("Host", "up:81")] + Self.own))
+  }
+
+  /// A trusted proxy's own fields pass, but not what it may have left of its clients'.
+  @Test(arguments: oddOctets)
+  func trustedProxiesFieldsAreSpelledPlainly(octet: String) {
+    for name in ["X-Forwarded-For", "X-Forwarded-Prefix", "Forwarded"] {
+      let odd = name.replacing("-", with: octet)
+      odd.withOctets { #expect(ForwardingTrust.trusted.drops($0) == (odd != name)) }
+      odd.withOctets { #expect(ForwardingTrust.foreign.drops($0)) }
+      odd.withOctets { #expect(!ForwardingTrust.unstated.drops($0)) }
+    }
+  }
+
+  /// Fields by which the configuration decides are what the upstream goes by, too.
+  @Test(arguments: oddOctets)
+  func believedFieldsAreSpelledPlainly(octet: String) throws {
+    let text = """
+      upstreams:
+        - {name: u, endpoints: ["a:80"], balance: {policy: consistentHash, key: header X-Shard-Id}}
+        - {name: v, endpoints: ["b:80"]}
+      routes:
+        - {name: a, match: {headers: {X-Internal-Call: {present: true}}}, upstream: u}
+        - name: b
+          upstream: [{name: u}, {name: v}]
+          splitBy: header X-Split-Id
+          rateLimits: [{name: r, rate: 1/s, key: header X-Api-Key}]
+        - {name: c, match: {path: /c, headers: {Cookie: {present: true}}}, upstream: u}
+      """
+    let believed = try Configuration(parsing: Array(text.utf8), file: "f").believedFields
+    let names = believed.map { String(decoding: $0, as: UTF8.self) }
+    #expect(names == ["x-api-key", "x-internal-call", "x-shard-id", "x-split-id"])
+    let upstream = try Upstream(parsing: "http://up:81")
+    let policy = HeaderPolicy(
+      route: Route(name: "r", upstream: upstream), upstream: upstream, pseudonym: "weir", believed: believed)
+    let plain: Fields = [("X-Api-Key", "1"), ("x-internal-call", "2"), ("X-SHARD-ID", "3"), ("X-Split-Id", "4")]
+    let fields = plain + names.map { ($0.replacing("-", with: octet), "6") }
+    let none = UnsafeRawBufferPointer(start: nil, count: 0)
+    let client = HeaderPolicy.Client(address: none, authority: none)
+    guard case .forward(let block, _, _) = policy.request(list(fields), from: client) else {
+      Issue.record("not forwarded")
+      return
+    }
+    #expect(block.pairs.map(\.value).filter { $0 < "7" && $0.count == 1 } == ["1", "2", "3", "4"])
+  }
+
+  @Test(arguments: oddOctets)
+  func responseRulesGoByReading(octet: String) {
+    var route = Route(name: "r", action: .respond(RouteResponse(status: 200)))
+    route.responseHeaders.set = [HeaderRule(name: "X-Cache-State", value: "none")]
+    route.responseHeaders.remove = ["X-Powered-By"]
+    let rules = ResponseRules(route)
+    for (name, isDropped) in [("X-Cache-State", true), ("x-powered-by", true), ("X-Powered-Bx", false)] {
+      name.replacing("-", with: octet).withOctets { #expect(rules.drops($0) == isDropped) }
+    }
   }
 
   /// The sender decides on the number of both.

@@ -24,20 +24,23 @@ import WeirTestSupport
 
   private static func proxies(_ texts: String...) throws -> ClientNetworks { try ClientNetworks.parse(texts) }
 
-  private static func version2(_ source: [UInt8], port: UInt16) -> String {
-    let head: [UInt8] = [
-      0x0d, 0x0a, 0x0d, 0x0a, 0x00, 0x0d, 0x0a, 0x51, 0x55, 0x49, 0x54, 0x0a, 0x21, 0x11, 0, 12,
-    ]
-    let bytes = head + source + [127, 0, 0, 1, UInt8(port >> 8), UInt8(port & 0xff), 0, 80]
-    return String(decoding: bytes, as: UTF8.self)
+  private static func version2(_ family: UInt8, _ block: [UInt8]) -> String {
+    let signature: [UInt8] = [0x0d, 0x0a, 0x0d, 0x0a, 0x00, 0x0d, 0x0a, 0x51, 0x55, 0x49, 0x54, 0x0a]
+    let rest = [0x21, family, UInt8(block.count >> 8), UInt8(block.count & 0xff)] + block
+    return String(decoding: signature + rest, as: UTF8.self)
   }
+
+  /// 10.1.2.3:80 to 127.0.0.1:80, as octets that are text.
+  private static let v4: [UInt8] = [10, 1, 2, 3, 127, 0, 0, 1, 0, 80, 0, 80]
 
   // MARK: PROXY
 
   @Test(arguments: [
     ("PROXY TCP4 192.0.2.7 127.0.0.1 4711 80\r\n", "192.0.2.7"),
     ("PROXY TCP6 2001:db8::7 ::1 4711 80\r\n", "2001:db8::7"), ("PROXY UNKNOWN\r\n", "127.0.0.1"),
-    (version2([10, 1, 2, 3], port: 4711), "10.1.2.3"),
+    (version2(0x11, v4), "10.1.2.3"), (version2(0x12, v4), "127.0.0.1"),
+    (version2(0x31, [UInt8](repeating: 0, count: 256)), "127.0.0.1"),
+    (version2(0x11, v4 + [UInt8](repeating: 0, count: 0x7f7f - 12)), "10.1.2.3"),
   ])
   func theSourceStandsForThePeer(_ header: String, _ client: String) throws {
     let upstream = try ScriptedServer(.answering(okResponse("hi")))
@@ -118,6 +121,7 @@ import WeirTestSupport
 
   private static let fields =
     "X-Forwarded-For: 192.0.2.9, 198.51.100.1\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Host: outer.example\r\n"
+    + "X.Forwarded.For: 6.6.6.6\r\nX~Forwarded~Host: evil.example\r\nX-Forwarded*Proto: https\r\n"
     + "Forwarded: for=192.0.2.9\r\nX-Forwarded-Port: 444\r\nX_Forwarded_Prefix: /p\r\n"
 
   /// The lines of the fields above that go upstream.

@@ -58,7 +58,8 @@ import WeirTestSupport
     #expect(driver.receive("a\r\n0123456789\r\n") == "read")
     #expect(driver.receive("1\r\nx") == "shutdown read")
     #expect(driver.receive("whatever") == "read")
-    #expect(driver.receive("and more") == "close")
+    #expect(driver.receive("and more") == "read")
+    #expect(driver.end() == "close")
   }
 
   @Test(arguments: [
@@ -283,12 +284,69 @@ import WeirTestSupport
     #expect(driver.wait(0.1) == "reset")
   }
 
-  @Test func lingeringIsBounded() {
-    var driver = ConnectionDriver()
-    _ = driver.receive("?\r\n")
+  private static let upload = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n"
+
+  /// The rest of a request that was answered early is discarded at the pace of any body, and for half a minute at most.
+  @Test(arguments: [
+    "?\r\n", "\(upload)Host: b\r\n", "\(upload)\r\n", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2000000\r\n\r\n",
+  ])
+  func theRestOfARequestIsDiscarded(request: String) {
+    var driver = ConnectionDriver(.with { $0.bodyTimeout = 10 })
+    _ = driver.receive(request)
+    #expect(driver.respond() == "flush shutdown read")
+    for _ in 0..<3 {
+      #expect(driver.wait(9.9) == nil)
+      #expect(driver.receive(String(repeating: "x", count: 1_000_000)) == "read")
+    }
+    #expect(driver.wait(0.2) == nil)
+    #expect(driver.receive("x") == "read")
+    #expect(driver.wait(0.1) == "close")
+
+    driver = ConnectionDriver(.with { $0.bodyTimeout = 10 })
+    _ = driver.receive(request)
     _ = driver.respond()
+    #expect(driver.wait(9.9) == nil)
+    #expect(driver.wait(0.1) == "close")
+  }
+
+  /// A long limit for bodies holds here too.
+  @Test func slowClientsAreAllowedTheirPace() {
+    var driver = ConnectionDriver(.with { $0.bodyTimeout = 60 })
+    _ = driver.receive(Self.upload + "\r\n")
+    _ = driver.respond()
+    #expect(driver.wait(59.9) == nil)
+    #expect(driver.receive("x") == "read")
+    #expect(driver.wait(0.1) == "close")
+  }
+
+  /// Clients that are not expected to send more keep their place for two seconds.
+  @Test(arguments: ["GET / HTTP/1.0\r\n\r\n?", "\(upload)Expect: 100-continue\r\n\r\n"])
+  func lingeringIsBounded(request: String) {
+    var driver = ConnectionDriver()
+    _ = driver.receive(request)
+    #expect(driver.respond() == "flush shutdown read")
     #expect(driver.wait(1.9) == nil)
-    _ = driver.receive("more")
+    #expect(driver.receive("more") == "read")
+    #expect(driver.wait(0.1) == "close")
+  }
+
+  @Test func slowClientsLingerBriefly() {
+    var driver = ConnectionDriver(.with { $0.bodyTimeout = 10 })
+    _ = driver.receive(Self.upload + "\r\n")
+    _ = driver.attach()
+    #expect(driver.wait(10) == "refuse(408) wait")
+    #expect(driver.respond() == "flush shutdown read")
+    #expect(driver.wait(2) == "close")
+  }
+
+  @Test func stoppingEndsTheSilentOnes() {
+    var driver = ConnectionDriver()
+    _ = driver.receive(Self.upload + "\r\n")
+    _ = driver.respond()
+    driver.machine.stop(now: driver.now)
+    #expect(driver.wait(1.9) == nil)
+    #expect(driver.receive("x") == "read")
+    #expect(driver.wait(1.9) == nil)
     #expect(driver.wait(0.1) == "close")
   }
 

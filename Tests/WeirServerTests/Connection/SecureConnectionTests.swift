@@ -74,6 +74,19 @@ import WeirIO
     #expect(text.hasSuffix("12345"), "\(text)")
   }
 
+  /// What is discarded is not even decrypted: it may be no record.
+  @Test func anEarlyAnswerToALargeUpload() throws {
+    let rig = try rig(answering: { $0.collectBody(limit: 100_000) { _ in } })
+    let client = try opened(rig)
+    let body = String(repeating: "x", count: 5 << 20)
+    client.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\na00000\r\n\(body)")
+    client.send([ScriptedChannel.broken])
+    #expect(client.send(body))
+    let (text, ending) = client.readToEnd()
+    #expect(text.hasPrefix("HTTP/1.1 413 ") && text.hasSuffix("\r\n\r\nthe body is too large\n\(Self.end)"))
+    #expect(ending == .end)
+  }
+
   @Test func aClientMayEndItsSideAndReadOn() throws {
     let client = try opened(rig())
     client.send(Self.get + Self.end)

@@ -135,6 +135,29 @@ import WeirIO
     #expect(chunked.readToEnd().text == "")
   }
 
+  static let large = String(repeating: "x", count: 10 << 20)
+
+  /// A client that sends all before it reads gets an early answer whole: of the server, of a handler that reads nothing,
+  /// and of one that has read enough.
+  @Test(arguments: ["refused", "unread", "read"])
+  func anEarlyAnswerToALargeUpload(kind: String) throws {
+    let rig = try ServerRig(limits: .with { $0.bodyBytes = kind == "refused" ? 1 << 20 : nil }) { exchange in
+      if kind == "unread" {
+        exchange.respond(status: 413, text: "the body is too large\n")
+      } else {
+        exchange.collectBody(limit: 1 << 20) { _ in }
+      }
+    }
+    for framing in ["Content-Length: \(10 << 20)\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\na00000\r\n"] {
+      let client = try rig.client()
+      // Of a chunked body that no handler takes, some is read before the connection ends.
+      #expect(client.send("POST / HTTP/1.1\r\nHost: a\r\n\(framing)\(Self.large)"))
+      let (text, ending) = client.readToEnd()
+      #expect(ending == .end)
+      #expect(text.hasPrefix("HTTP/1.1 413 Content Too Large\r\n") && text.hasSuffix("\r\n\r\nthe body is too large\n"))
+    }
+  }
+
   @Test func pausedReaderHoldsTheClientBack() throws {
     let rig = try ServerRig { $0.bodyReader = PausingReader($0) }
     let client = try rig.client()

@@ -10,6 +10,8 @@ import Testing
       ("GET /a%20b?c=d?e HTTP/1.1", "GET /a%20b?c=d?e http11 origin /a%20b c=d?e"),
       ("GET /? HTTP/1.1", "GET /? http11 origin / "),
       ("GET //x HTTP/1.0", "GET //x http10 origin //x -"),
+      ("GET / HTTP/1.2", "GET / http11 origin / -"),
+      ("GET / HTTP/1.9", "GET / http11 origin / -"),
       ("PURGE /x HTTP/1.1", "PURGE /x http11 origin /x -"),
       ("M-SEARCH * HTTP/1.1", nil),
       ("OPTIONS * HTTP/1.1", "OPTIONS * http11 asterisk * -"),
@@ -63,7 +65,8 @@ import Testing
     ("GET / HTTP/1\r\n\r\n", 400),
     ("GET / HTTP/11.1\r\n\r\n", 400),
     ("GET / HTTP/0.9\r\n\r\n", 505),
-    ("GET / HTTP/1.2\r\n\r\n", 505),
+    ("GET / HTTP/1.x\r\n\r\n", 400),
+    ("GET / HTTP/1.10\r\n\r\n", 400),
     ("GET / HTTP/2.0\r\n\r\n", 505),
     ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
     // Sizes

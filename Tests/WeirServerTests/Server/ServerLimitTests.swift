@@ -90,6 +90,27 @@ import WeirTestSupport
     #expect(rig.events.all == ["connectionEvicted"])
   }
 
+  /// Connections that discard what their clients still send are a quarter of all at most, and the oldest goes first.
+  @Test func theOldestOneThatLingersMakesPlace() async throws {
+    let rig = try rig { $0.connections = 8 }
+    let clients = try (0..<3).map { _ in
+      let client = try rig.client()
+      client.send("GARBAGE\r\n")
+      #expect(client.response()?.status == 400)
+      return client
+    }
+    #expect(try await rig.waitForConnections { $0 == 2 })
+    #expect(rig.tally.ended(.evicted) == 1)
+    #expect(rig.events.all.filter { $0 == "connectionEvicted" } == [])
+    clients[0].send("x")
+    #expect(clients[0].readToEnd().ending == .end || !clients[0].send("x"))
+    for client in clients.dropFirst() {
+      #expect(client.send("more"))
+      #expect(client.readToEnd() == ("", .end))
+    }
+    #expect(rig.tally.ended(.evicted) == 1)
+  }
+
   /// The first of the two that could make place has sent a request that the server has not seen yet.
   @Test func whoHasJustAskedIsAnsweredFirst() throws {
     let rig = try rig { $0.connections = 1 }

@@ -137,6 +137,57 @@ import WeirIO
     #expect(event.contains("peer: 127.0.0.1:") && !event.contains("secret"), "\(event)")
   }
 
+  /// The head is that of the answer to GET, in one piece and octet by octet.
+  @Test(arguments: [
+    (" /secret\r\n\r\n", 400), (" / HTTP/1.1\r\n\r\n", 400), (" / HTTP/1.1\r\nHost: a\r\nX Y: b\r\n\r\n", 400),
+    (" /\(String(repeating: "long", count: 30)) HTTP/1.1\r\n", 414), (" /\(String(repeating: "long", count: 40))", 414),
+    (" / HTTP/1.1\r\nHost: a\r\nContent-Length: 9999999\r\n\r\n", 413),
+    (" / HTTP/1.1\r\nHost: a\r\nExpect: odd\r\n\r\n", 417),
+    (" / HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "large", count: 60))\r\n\r\n", 431),
+    (" / HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "large", count: 60))", 431),
+    (" / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: odd, chunked\r\n\r\n", 501),
+    (" / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nx", 400),
+    (" / HTTP/3.0\r\nHost: a\r\n\r\n", 505),
+  ])
+  func refusedHEADHasNoBody(rest: String, status: Int) throws {
+    let limits = ServerLimits.with {
+      $0.targetBytes = 100
+      $0.headerBytes = 256
+    }
+    let rig = try ServerRig(limits: limits) { $0.collectBody(limit: 10) { _ in } }
+    func answer(to method: String, cut: Int) throws -> String {
+      let client = try rig.client()
+      var bytes = Array((method + rest).utf8)[...]
+      while !bytes.isEmpty {
+        client.send(Array(bytes.prefix(cut)))
+        bytes = bytes.dropFirst(cut)
+      }
+      client.endSending()
+      let (text, ending) = client.readToEnd()
+      #expect(ending == .end)
+      return text.split(separator: "\r\n").filter { !$0.hasPrefix("Date: ") }.joined(separator: "\r\n")
+    }
+    for first in ["", "\r\n"] {
+      for cut in [1, 3, .max] {
+        let whole = try answer(to: "\(first)POST", cut: cut), head = try answer(to: "\(first)HEAD", cut: cut)
+        #expect(whole.hasPrefix("HTTP/1.1 \(status) "))
+        #expect(whole.hasPrefix(head) && head.hasSuffix("\r\nConnection: close"), "\(head)")
+        #expect(whole.count > head.count)
+      }
+    }
+  }
+
+  /// The method counts even if no more than that has come.
+  @Test(arguments: [("HEAD / HTTP/1.1\r\n", ""), ("HEAD", "the request took too long to arrive\n")])
+  func slowHEADHasNoBody(request: String, body: String) throws {
+    let rig = try ServerRig(limits: .with { $0.headerTimeout = 0.1 }) { $0.respond(status: 200) }
+    let client = try rig.client()
+    client.send(request)
+    let text = client.readToEnd().text
+    #expect(text.hasPrefix("HTTP/1.1 408 Request Timeout\r\n"))
+    #expect(text.hasSuffix("\r\nContent-Length: 36\r\nConnection: close\r\n\r\n\(body)"))
+  }
+
   @Test func refusalIsReadInSpiteOfWhatFollows() throws {
     let client = try echoPath().client()
     client.send("GARBAGE\r\n" + String(repeating: "x", count: 100_000))

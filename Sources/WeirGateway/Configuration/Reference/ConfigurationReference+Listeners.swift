@@ -26,7 +26,8 @@ extension ConfigurationReference {
       "listeners.proxyProtocol", "boolean", "`false`",
       """
       `true`: connections begin with a PROXY header, version 1 or 2, whose source then stands for the peer; \
-      those without are closed. With `trustedProxies` only theirs do
+      those without are closed. With `trustedProxies` only theirs do. A header of version 2 may have up to 64 KiB, \
+      and one for UDP or a Unix socket leaves the peer
       """),
     Key(
       "listeners.trustedProxies", "list", "none",
@@ -54,7 +55,10 @@ extension ConfigurationReference {
       "for a request's head, from its first byte; then 408. A connection that sends none closes after as long"),
     Key(
       "listeners.timeouts.body", "duration", "`30s`",
-      "without a byte of a body that is awaited; then 408"),
+      """
+      without a byte of a body that is awaited; then 408. Also without a byte of one that is discarded, as it was \
+      answered early
+      """),
     Key(
       "listeners.timeouts.idle", "duration", "`75s`",
       "between two requests of a connection"),

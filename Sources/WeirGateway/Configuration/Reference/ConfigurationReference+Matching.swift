@@ -13,7 +13,7 @@ extension ConfigurationReference {
     Key(
       "match.host", "host name or list", "every host",
       """
-      up to 32 without port, in any case, addresses in any form: `host: api.example.com`, `host: \
+      up to 32 without port, in any case, addresses in any form, with or without brackets: `host: api.example.com`, `host: \
       [shop.example.com, "*.shop.example.com"]`. `*.` stands for one label or more
       """),
     Key(

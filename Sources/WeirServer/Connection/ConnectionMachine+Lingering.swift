@@ -1,0 +1,60 @@
+internal import WeirIO
+
+// The end of a connection whose client may still send. Closing the socket then would reset it, and a reset destroys what
+// the client has not read yet (RFC 9112 §9.6): clients that send a whole request before they read would never see an
+// early answer to it. So the sending side ends first, and what still comes is discarded.
+extension ConnectionMachine {
+  /// Discards a part of a body whose response has ended, up to a limit.
+  mutating func drain(_ count: Int, now: MonotonicTime) -> Action? {
+    drained += count
+    return drained > timing.drainBytes ? abandonInput(now: now) : nil
+  }
+
+  /// Ends our side. The rest of a request that was answered early may take its time, as any body may. A client that waits
+  /// for `100 Continue`, or was too slow, is not expected to send it.
+  mutating func abandonInput(now: MonotonicTime) -> Action {
+    if output == .unsent {
+      isPersistent = false
+      mustLinger = true
+      return .flush
+    }
+    let isAnsweredEarly = request == .arriving ? !head.awaitsContinue : ending == .refused || ending == .tls
+    linger(isAnsweredEarly ? timing.discard : timing.linger, now: now)
+    return .shutdown
+  }
+
+  /// The handshake failed. What still comes is discarded, so that the client can read why.
+  mutating func handshakeFailed(now: MonotonicTime) {
+    ending = .tls
+    linger(timing.linger, now: now)
+  }
+
+  private mutating func linger(_ seconds: Double, now: MonotonicTime) {
+    phase = .lingering
+    lingersUntil = now.advanced(bySeconds: seconds)
+    awaitMore(now: now)
+  }
+
+  /// Input that comes gives the client time for more, until the end that was set.
+  mutating func discard(_ input: Span<UInt8>, at position: inout Int, now: MonotonicTime) -> Action {
+    if position < input.count { awaitMore(now: now) }
+    position = input.count
+    return inputEnded ? end(.close) : .read
+  }
+
+  private mutating func awaitMore(now: MonotonicTime) {
+    readDeadline = min(lingersUntil, now.advanced(bySeconds: isStopping ? timing.linger : timing.body))
+  }
+
+  /// Whether so much of the body may remain unread that the connection can't serve another request.
+  var mayBeLeftUnread: Bool {
+    guard request == .arriving else { return false }
+    if head.awaitsContinue { return true }
+    switch head.bodyLength {
+    case .length(let length): return length > timing.drainBytes
+    // A reader took all that came, and the body has not ended: much of it may be missing.
+    case .chunked: return reader != .none
+    default: return false
+    }
+  }
+}
