@@ -79,7 +79,7 @@ package struct ResponseParser: Sendable {
     self.maximumHeadSize = min(max(maximumHeadSize, Self.leastHeadSize), 1 << 32)
     self.maximumInterimResponses = maximumInterimResponses
     heads = HeadParser(maximumSize: self.maximumHeadSize)
-    chunks = ChunkedCoding(maximumTrailers: self.maximumHeadSize)
+    chunks = ChunkedCoding(maximumTrailers: self.maximumHeadSize, isTolerant: true)
   }
 
   /// Content-Length of the final head; a response to HEAD and a 304 may have one and no body.
