@@ -162,7 +162,7 @@ struct HeadParser {
   private static func statusLine(_ text: UnsafeRawBufferPointer) throws(ResponseDefect) -> StatusLine {
     guard let line = StatusLine(text) else { throw .notHTTP }
     if line.version.major == 2 || line.version.major == 3 { throw .malformedHead(.version) }
-    guard text.starts(with: "HTTP/1."), line.version.minor <= 1 else { throw .notHTTP }
+    guard text.starts(with: "HTTP/1.") else { throw .notHTTP }
     guard line.status >= 100 else { throw .malformedHead(.status) }
     if text.hasBreak(in: 0..<text.count) { throw .malformedHead(.reason) }
     return line
