@@ -233,9 +233,11 @@ extension Forwarding: AttemptDelegate {
       let text = "the upstream has switched protocols, or its response has two lengths"
       return fail(.transfer(TransferFailure(.badServerResponse, text)))
     }
+    if head.status == 426 { outgoing.route.headers.addUpgrade(of: head, to: &fields) }
     let rules = outgoing.route.headers.responseRules
     if rules.adds { withFacts { rules.add(to: &fields, $0) } }
     addRequestID(to: &fields, unless: rules)
+    if fields.isRepaired { plan.countRepaired(route) }
     status = head.status
     exchange.begin(status: status, fields: fields, length: isRecoded ? .chunked : length)
   }

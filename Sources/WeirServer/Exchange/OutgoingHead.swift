@@ -59,9 +59,11 @@ struct OutgoingHead {
     case .close, .absent: break
     }
     switch (version, keepsAlive) {
-    case (.http11, true): output.append("\r\n")
-    case (.http10, true): output.append("Connection: keep-alive\r\n\r\n")
-    case (_, false): output.append("Connection: close\r\n\r\n")
+    case (.http11, true): output.append(fields.hasUpgrade ? "Connection: upgrade\r\n\r\n" : "\r\n")
+    case (.http10, true):
+      output.append(fields.hasUpgrade ? "Connection: keep-alive, upgrade\r\n\r\n" : "Connection: keep-alive\r\n\r\n")
+    case (_, false):
+      output.append(fields.hasUpgrade ? "Connection: close, upgrade\r\n\r\n" : "Connection: close\r\n\r\n")
     }
   }
 
