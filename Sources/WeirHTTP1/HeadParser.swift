@@ -146,7 +146,8 @@ struct HeadParser {
     held.append(contentsOf: rest)
     return ResponseHead(
       status: statusLine.status, version: statusLine.version, isEncoded: framing.isEncoded,
-      mayNameFields: framing.mayNameFields, bytes: hasFolds ? Self.unfolded(held) : held)
+      // An interim head's fields are not read for the framing.
+      mayNameFields: framing.mayNameFields || statusLine.isInterim, bytes: hasFolds ? Self.unfolded(held) : held)
   }
 
   /// Releases the octets of the final head.

@@ -70,7 +70,7 @@ package struct ResponseParser: Sendable {
   ///   - maximumHeadSize: The limit in bytes for each head, from the status line to the blank line, and for trailers.
   package init(
     requestIsHead: Bool, isConnect: Bool = false, allowsSwitch: Bool = false, maximumHeadSize: Int,
-    maximumInterimResponses: Int = 16
+    maximumInterimResponses: Int = ResponseHead.mostInterim
   ) {
     self.requestIsHead = requestIsHead
     self.isConnect = isConnect

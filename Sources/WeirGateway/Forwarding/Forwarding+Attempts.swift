@@ -201,6 +201,14 @@ extension Forwarding: AttemptDelegate {
     if machine.isOnWire(attempt.number) { awaitHedge() }
   }
 
+  /// Passes an interim head on. A 100 is not the upstream's to give: the gateway itself has asked the client for its body.
+  func attempt(_ attempt: Attempt, didReceiveInterim head: ResponseHead) {
+    guard head.status != 100, !isHTTP10, machine.passesInterim(attempt.number), let outgoing else { return }
+    var fields = WeirServer.ResponseFields()
+    _ = outgoing.route.headers.response(head, isHTTP10: head.version == .http1_0, to: &fields)
+    exchange.sendInterim(status: head.status, fields: fields)
+  }
+
   func attempt(_ attempt: Attempt, didReceiveHead head: ResponseHead) -> Flow {
     if machine.isEnding { return .stop }
     attempt.noteLatency()

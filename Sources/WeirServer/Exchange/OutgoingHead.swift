@@ -67,6 +67,13 @@ struct OutgoingHead {
     }
   }
 
+  /// Writes the head of an interim response, which has no framing and says nothing of the connection (RFC 9110 §15.2).
+  static func writeInterim(_ status: Int, _ fields: ResponseFields, to output: inout [UInt8]) {
+    writeStatusLine(status, to: &output)
+    output.append(contentsOf: fields.bytes)
+    output.append("\r\n")
+  }
+
   /// The status line says HTTP/1.1 whatever version the request had (RFC 9110 §2.5).
   private static func writeStatusLine(_ status: Int, to output: inout [UInt8]) {
     if status == 200 {

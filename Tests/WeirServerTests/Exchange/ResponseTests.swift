@@ -24,6 +24,42 @@ import WeirIO
     #expect(client.response()?.body == "hello world")
   }
 
+  @Test func interimResponsesComeFirst() throws {
+    let rig = try ServerRig { exchange in
+      exchange.sendInterim(status: 102, fields: [:])
+      exchange.sendInterim(status: 103, fields: ["Link": "</a>", "Content-Length": "9"])
+      exchange.begin(status: 200, fields: ["Date": "d"], length: .length(2))
+      exchange.sendInterim(status: 103, fields: ["Link": "</late>"])
+      #expect(exchange.retract())
+      exchange.sendInterim(status: 199, fields: [:])
+      exchange.respond(status: 200, fields: ["Date": "d"], body: Array("ok".utf8))
+      exchange.sendInterim(status: 103, fields: ["Link": "</late>"])
+    }
+    let client = try rig.client()
+    let final = "HTTP/1.1 200 OK\r\nDate: d\r\nContent-Length: 2\r\n\r\nok"
+    let answer =
+      "HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 199 \r\n\r\n" + final
+    client.send(Self.get + Self.get)
+    #expect(client.read(until: final + answer) == answer + answer)
+    let old = try rig.client()
+    old.send("GET / HTTP/1.0\r\n\r\n")
+    #expect(old.readToEnd().text.hasPrefix("HTTP/1.1 200 OK\r\n"))
+  }
+
+  /// What waits for a client that reads nothing stays bounded, and the response is whole.
+  @Test func interimResponsesAreLeftOutForABlockedClient() throws {
+    let large = String(repeating: "x", count: 64 * 1024)
+    let rig = try ServerRig { exchange in
+      for _ in 0..<600 { exchange.sendInterim(status: 103, fields: ["X": large]) }
+      #expect(exchange.bufferedBytes < 128 * 1024)
+      exchange.respond(status: 200, body: Array("ok".utf8))
+    }
+    let client = try rig.client()
+    client.send(Self.get)
+    let text = client.read(until: "\r\n\r\nok")
+    #expect(text.hasSuffix("Content-Length: 2\r\n\r\nok") && text.utf8.count < 300 * large.utf8.count)
+  }
+
   /// Such a field goes on, and what some clients refuse does not (RFC 9110 §5.5).
   @Test func controlCharactersBecomeBlanks() throws {
     let rig = try ServerRig { exchange in
