@@ -25,8 +25,10 @@ package enum BodySupply: Sendable {
 /// The receiver of a transfer's events, on the loop. It may call every method of the transfer and the engine from
 /// within.
 package protocol TransferDelegate: AnyObject {
-  /// The head of the final response. Interim heads (1xx other than 101) and a proxy's reply to CONNECT are not
-  /// reported.
+  /// The head of an interim response (1xx other than 101), 100 included. At most ``ResponseHead/mostInterim`` come before
+  /// a final head.
+  func transfer(_ transfer: any TransferHandle, didReceiveInterim head: ResponseHead)
+  /// The head of the final response. A proxy's reply to CONNECT is not reported.
   func transfer(_ transfer: any TransferHandle, didReceiveHead head: ResponseHead) -> Flow
   /// The head of a proxy's challenge that is answered with its credential: the request goes out again, and another head
   /// follows.
@@ -49,6 +51,8 @@ package protocol TransferDelegate: AnyObject {
 }
 
 extension TransferDelegate {
+  package func transfer(_ transfer: any TransferHandle, didReceiveInterim head: ResponseHead) {}
+
   package func transfer(_ transfer: any TransferHandle, didAnswer head: ResponseHead) {}
 
   package func transfer(_ transfer: any TransferHandle, provideBody buffer: UnsafeMutableRawBufferPointer) -> BodySupply

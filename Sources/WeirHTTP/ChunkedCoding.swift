@@ -1,5 +1,9 @@
 /// Removes the chunked coding from a body (RFC 9112 §7.1), for requests and responses alike. Extensions and trailer
 /// fields are checked, bounded and dropped.
+///
+/// Extensions are bounded by the line of their chunk, and by their share of the body: each chunk earns as many octets as
+/// it has content, and a few more, and the unused ones are kept up to a limit. So a stream whose chunks all have a short
+/// extension goes on for ever, and one that is nearly nothing but extensions ends soon.
 package struct ChunkedCoding: Sendable {
   package enum Step: Sendable {
     /// A piece of the content, as a range of the input.
@@ -9,7 +13,7 @@ package struct ChunkedCoding: Sendable {
   }
 
   package enum Defect: Error, Hashable, Sendable {
-    /// A size is not a hexadecimal number, directly followed by the line's end or an extension.
+    /// A size is not a hexadecimal number that the line's end or an extension follows.
     case size
     /// A size does not fit an Int64, or has more digits than the greatest one.
     case sizeTooGreat
@@ -26,13 +30,17 @@ package struct ChunkedCoding: Sendable {
 
   /// The limit of octets in the line with a chunk's size. A peer can add no more than that to each chunk.
   package static let longestSizeLine = 256
-  /// The limit of octets of extensions in a whole body.
+  /// The octets of extensions that a body may have before its chunks have earned any, and the most that it may save up.
   package static let mostExtensions = 16 * 1024
+  /// The octets of extensions that a chunk earns besides those for its content.
+  private static let earnedByChunk = 16
   private static let mostDigits = 16
 
   private enum Place {
     case size(digits: Int)
-    /// Behind a semicolon, where a name must begin.
+    /// Behind a size and a blank.
+    case sizeBlank
+    /// Behind a semicolon, where a name must begin, unless the coding is tolerant.
     case extensionStart
     case `extension`
     case quotation(isEscaped: Bool)
@@ -50,19 +58,24 @@ package struct ChunkedCoding: Sendable {
 
   private let maximumContent: Int64
   private let maximumTrailers: Int
+  private let isTolerant: Bool
   private var place = Place.size(digits: 0)
   private var remaining: Int64 = 0
   private var total: Int64 = 0
   private var lineLength = 0
-  private var extensions = 0
+  /// The octets of extensions that may come before the next chunk.
+  private var extensionRoom = Self.mostExtensions
   private var trailers = 0
 
   /// - Parameters:
   ///   - maximumContent: The limit of octets in all chunks.
   ///   - maximumTrailers: The limit of octets from the first trailer field to the last octet of the coding.
-  package init(maximumContent: Int64 = .max, maximumTrailers: Int) {
+  ///   - isTolerant: Whether blanks may follow a size, and extensions may lack a name. Old servers pad their sizes, and a
+  ///     response is framed anew for its receiver. In a request it may be a way to show two readers different chunks.
+  package init(maximumContent: Int64 = .max, maximumTrailers: Int, isTolerant: Bool) {
     self.maximumContent = maximumContent
     self.maximumTrailers = maximumTrailers
+    self.isTolerant = isTolerant
   }
 
   /// The number of octets of trailer fields so far, with the line that ends them if there are any fields.
@@ -118,17 +131,20 @@ package struct ChunkedCoding: Sendable {
     index + 1 < input.count && input[index] == .carriageReturn && input[index + 1] == .lineFeed
   }
 
-  /// Counts a chunk's size towards the limit of the content.
+  /// Counts a chunk's size towards the limit of the content, and for its extensions.
   private mutating func count(_ size: Int64) throws(Defect) {
     let (sum, overflow) = total.addingReportingOverflow(size)
     guard !overflow, sum <= maximumContent else { throw .contentTooGreat }
     total = sum
+    guard extensionRoom < Self.mostExtensions else { return }
+    let earned = Int(min(size, Int64(Self.mostExtensions))) + Self.earnedByChunk
+    extensionRoom = min(extensionRoom + earned, Self.mostExtensions)
   }
 
   private mutating func take(_ octet: UInt8) throws(Defect) {
     switch place {
     case .size(let digits): try takeSize(octet, digits: digits)
-    case .extensionStart, .extension, .quotation: try takeExtension(octet)
+    case .sizeBlank, .extensionStart, .extension, .quotation: try takeExtension(octet)
     case .sizeLineFeed:
       try expect(octet, .lineFeed)
       place = remaining > 0 ? .data : .trailerStart
@@ -156,22 +172,26 @@ package struct ChunkedCoding: Sendable {
     try count(remaining)
     switch octet {
     case .carriageReturn: place = .sizeLineFeed
-    case .semicolon: place = .extensionStart
-    // The grammar allows "bad white space" here, also before an extension, but other parsers disagree about it.
+    case .semicolon: place = isTolerant ? .extension : .extensionStart
+    // "Bad white space" before an extension (RFC 9112 §7.1.1), and padding. Parsers of requests disagree about it.
+    case .space where isTolerant, .tab where isTolerant: place = .sizeBlank
     default: throw .size
     }
   }
 
   private mutating func takeExtension(_ octet: UInt8) throws(Defect) {
     lineLength += 1
-    extensions += 1
-    guard lineLength <= Self.longestSizeLine, extensions <= Self.mostExtensions else { throw .extensionsTooLong }
+    extensionRoom -= 1
+    guard lineLength <= Self.longestSizeLine, extensionRoom >= 0 else { throw .extensionsTooLong }
     switch (place, octet) {
+    case (.sizeBlank, .carriageReturn): place = .sizeLineFeed
+    case (.sizeBlank, .semicolon): place = .extension
+    case (.sizeBlank, _): guard octet.isBlank else { throw .size }
     case (.extensionStart, _):
       guard OctetSet.token.contains(octet) else { throw .extensionName }
       place = .extension
     case (.extension, .carriageReturn): place = .sizeLineFeed
-    case (.extension, .semicolon): place = .extensionStart
+    case (.extension, .semicolon): if !isTolerant { place = .extensionStart }
     case (.extension, .quotationMark), (.quotation(isEscaped: true), _): place = .quotation(isEscaped: false)
     case (.quotation(isEscaped: false), .quotationMark): place = .extension
     case (.quotation(isEscaped: false), .backslash): place = .quotation(isEscaped: true)

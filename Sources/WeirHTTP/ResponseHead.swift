@@ -1,4 +1,4 @@
-/// The head of a final response, as received: its bytes, the values of the status line, and access to its fields.
+/// The head of a response, as received: its bytes, the values of the status line, and access to its fields.
 ///
 /// The engine has checked its framing and unfolded its lines, but reading the fields does not rely on that.
 package struct ResponseHead: Sendable {
@@ -86,4 +86,7 @@ package struct ResponseHead: Sendable {
   }
 
   private static let usualFieldCount = 16
+
+  /// The most interim heads (RFC 9110 §15.2) that may come before a final one.
+  package static let mostInterim = 16
 }

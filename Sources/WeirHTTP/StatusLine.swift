@@ -37,6 +37,7 @@ package struct HTTPVersionNumber: Sendable, Hashable, CustomStringConvertible {
 
 /// The first line of a response (RFC 9112 §4): `HTTP/1.1 200 OK`, or `HTTP/2 200` as libcurl writes it.
 package struct StatusLine: Hashable, Sendable {
+  /// A higher minor version of HTTP/1 counts as 1.1, by whose rules it can be read (RFC 9110 §2.5).
   package let version: HTTPVersionNumber
   package let status: Int
 
@@ -52,7 +53,7 @@ package struct StatusLine: Hashable, Sendable {
     else { return nil }
     // Some readers take the first three of four digits.
     if line.count > start + 3, line[start + 3] != .space, !line[start + 3].isLineBreak { return nil }
-    version = HTTPVersionNumber(major: major, minor: minor)
+    version = HTTPVersionNumber(major: major, minor: major == 1 ? min(minor, 1) : minor)
     self.status = Int(status)
   }
 

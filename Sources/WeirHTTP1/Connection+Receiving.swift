@@ -69,7 +69,9 @@ extension Connection {
       }
       switch event {
       case .needsMore: return true
-      case .interim(let head): if head.status == 100 { mayContinue(transfer) }
+      case .interim(let head):
+        if head.status == 100 { mayContinue(transfer) }
+        transfer.delegate?.transfer(transfer, didReceiveInterim: head)
       case .head(let head): if !takeHead(head, transfer) { return false }
       case .body(let range):
         let content = rest.octets(range)

@@ -146,7 +146,8 @@ struct HeadParser {
     held.append(contentsOf: rest)
     return ResponseHead(
       status: statusLine.status, version: statusLine.version, isEncoded: framing.isEncoded,
-      mayNameFields: framing.mayNameFields, bytes: hasFolds ? Self.unfolded(held) : held)
+      // An interim head's fields are not read for the framing.
+      mayNameFields: framing.mayNameFields || statusLine.isInterim, bytes: hasFolds ? Self.unfolded(held) : held)
   }
 
   /// Releases the octets of the final head.
@@ -162,7 +163,7 @@ struct HeadParser {
   private static func statusLine(_ text: UnsafeRawBufferPointer) throws(ResponseDefect) -> StatusLine {
     guard let line = StatusLine(text) else { throw .notHTTP }
     if line.version.major == 2 || line.version.major == 3 { throw .malformedHead(.version) }
-    guard text.starts(with: "HTTP/1."), line.version.minor <= 1 else { throw .notHTTP }
+    guard text.starts(with: "HTTP/1.") else { throw .notHTTP }
     guard line.status >= 100 else { throw .malformedHead(.status) }
     if text.hasBreak(in: 0..<text.count) { throw .malformedHead(.reason) }
     return line

@@ -3,7 +3,7 @@ package import WeirHTTP
 /// Why the bytes on a connection are not a response, or not a whole one. Nothing after a defect can be trusted, so the
 /// connection must be closed.
 package enum ResponseDefect: Error, Hashable, Sendable {
-  /// The first line is not a status line of HTTP/1.0 or 1.1.
+  /// The first line is not a status line of HTTP/1.
   case notHTTP
   case malformedHead(HeadDefect)
   /// A head or the trailers exceed the limit of a head, or all heads together exceed their limit.

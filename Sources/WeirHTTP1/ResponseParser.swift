@@ -70,7 +70,7 @@ package struct ResponseParser: Sendable {
   ///   - maximumHeadSize: The limit in bytes for each head, from the status line to the blank line, and for trailers.
   package init(
     requestIsHead: Bool, isConnect: Bool = false, allowsSwitch: Bool = false, maximumHeadSize: Int,
-    maximumInterimResponses: Int = 16
+    maximumInterimResponses: Int = ResponseHead.mostInterim
   ) {
     self.requestIsHead = requestIsHead
     self.isConnect = isConnect
@@ -79,7 +79,7 @@ package struct ResponseParser: Sendable {
     self.maximumHeadSize = min(max(maximumHeadSize, Self.leastHeadSize), 1 << 32)
     self.maximumInterimResponses = maximumInterimResponses
     heads = HeadParser(maximumSize: self.maximumHeadSize)
-    chunks = ChunkedCoding(maximumTrailers: self.maximumHeadSize)
+    chunks = ChunkedCoding(maximumTrailers: self.maximumHeadSize, isTolerant: true)
   }
 
   /// Content-Length of the final head; a response to HEAD and a 304 may have one and no body.

@@ -38,14 +38,13 @@ struct RefusedResponseTests {
       "length and chunks", "malformed_head",
       "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
     Refused("HTTP/2 in plain text", "malformed_head", "HTTP/2 200 OK\r\nContent-Length: 3\r\n\r\nabc"),
-    Refused("HTTP/1.2", "unsupported_protocol", "HTTP/1.2 200 OK\r\nContent-Length: 3\r\n\r\nabc"),
     Refused(
       "gzip as transfer coding", "transfer_encoding", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nabc"),
     Refused(
       "gzip, chunked", "transfer_encoding",
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n"),
     Refused(
-      "17 interim responses", "head_too_large", isTakenByLibcurl: true,
+      "17 interim responses", "head_too_large",
       String(repeating: "HTTP/1.1 103 Hint\r\n\r\n", count: 17) + okResponse("x")),
     Refused(
       "1 MiB of chunk extension", "recv_error", isTakenByLibcurl: true,

@@ -32,6 +32,8 @@ struct UnreadResponseTests {
     (length, "", "cut"), ("HTTP/1.1 413 x\r\nContent-Length: 0\r\n\r\n", "", "end"),
     (chunked + "5\r\nhello\r\n0\r\n\r\n", "hello", "end"),
     (chunked + "A;x=y\r\n0123456789\r\n1 \r\n!\r\n0\r\n\r\n", "0123456789!", "end"),
+    (chunked + "5  \r\nhello\r\n3\t;a=b\r\n!!!\r\n1;\r\n?\r\n0 \r\n\r\n", "hello!!!?", "end"),
+    (chunked + "5 x\r\nhello\r\n0\r\n\r\n", "", "cut"), (chunked + "5\nhello\n0\n\n", "", "cut"),
     (chunked + "0\r\nX: y\r\n\r\nmore", "", "end"), (chunked + "5\r\nhello\r\n0\r\n", "hello", "cut"),
     (chunked + "5\r\nhello\r\n", "hello", "cut"), (chunked + "5\r\nhel", "hel", "cut"),
     (chunked + "5\r\nhello!\r\n", "hello", "cut"),

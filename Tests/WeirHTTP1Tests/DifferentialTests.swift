@@ -63,6 +63,7 @@ import WeirTestSupport
     #expect(
       found == [
         .otherVersions: 2, .blankBeforeColon: 1, .sameLengthOtherDigits: 1, .longExtensions: 1,
+        .blankBeforeExtension: 1,
       ])
   }
 

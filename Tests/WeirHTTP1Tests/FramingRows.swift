@@ -146,8 +146,16 @@ let chunkRows: [Row] = [
   Row(chunked("0x3\r\nabc\r\n0\r\n\r\n"), "200 !chunks.size"),
   Row(chunked("1_0\r\nabc\r\n0\r\n\r\n"), "200 !chunks.size"),
   Row(chunked(" 3\r\nabc\r\n0\r\n\r\n"), "200 !chunks.size"),
-  Row(chunked("3 \r\nabc\r\n0\r\n\r\n"), "200 !chunks.size"),
-  Row(chunked("3\t;a\r\nabc\r\n0\r\n\r\n"), "200 !chunks.size"),
+  Row(chunked("3 \r\nabc\r\n0\r\n\r\n"), "200 'abc' keep"),
+  Row(chunked("3\t \t\r\nabc\r\n0 \r\n\r\nHTTP"), "200 'abc' keep +4"),
+  Row(chunked("3\t;a\r\nabc\r\n0 ;b\r\n\r\n"), "200 'abc' keep"),
+  Row(chunked("3 " + padding(252) + "\r\nabc\r\n0\r\n\r\n"), "200 'abc' keep"),
+  Row(chunked("3 " + padding(254) + "\r\nabc\r\n0\r\n\r\n"), "200 !chunks.extensionsTooLong"),
+  Row(chunked("3 3\r\nabc\r\n0\r\n\r\n"), "200 !chunks.size"),
+  Row(chunked("3 a;b\r\nabc\r\n0\r\n\r\n"), "200 !chunks.size"),
+  Row(chunked("3,a\r\nabc\r\n0\r\n\r\n"), "200 !chunks.size"),
+  Row(chunked("3 \nabc\n0\n\n"), "200 !chunks.size"),
+  Row(chunked("3 \u{b}\r\nabc\r\n0\r\n\r\n"), "200 !chunks.size"),
   Row(chunked("3\nabc\n0\n\n"), "200 !chunks.size"),
   Row(chunked("3\r\nabc\n0\r\n\r\n"), "200 'abc' !chunks.lineEnd"),
   Row(chunked("3\rXabc"), "200 !chunks.lineEnd"),
@@ -160,13 +168,18 @@ let chunkRows: [Row] = [
   Row(chunked("10000000000000000\r\nabc"), "200 !chunks.sizeTooGreat"),
   Row(chunked("00000000000000003\r\nabc"), "200 !chunks.sizeTooGreat"),
   Row(chunked("3\r\nabc\r\n7fffffffffffffff\r\nabc"), "200 'abc' !chunks.contentTooGreat"),
-  Row(chunked("3;\r\nabc\r\n0\r\n\r\n"), "200 !chunks.extensionName"),
-  Row(chunked("3; a\r\nabc\r\n0\r\n\r\n"), "200 !chunks.extensionName"),
+  Row(chunked("3;\r\nabc\r\n0;\r\n\r\n"), "200 'abc' keep"),
+  Row(chunked("3; a\r\nabc\r\n0;a; \r\n\r\n"), "200 'abc' keep"),
+  Row(chunked("3;;a = b\r\nabc\r\n0\r\n\r\n"), "200 'abc' keep"),
+  Row(chunked("3;=b\r\nabc\r\n0\r\n\r\n"), "200 'abc' keep"),
+  Row(chunked("3;\nabc\n0\n\n"), "200 !chunks.extensionControl"),
   Row(chunked("3;a\nabc\n0\n\n"), "200 !chunks.extensionControl"),
   Row(chunked("3;a\0\r\nabc\r\n0\r\n\r\n"), "200 !chunks.extensionControl"),
   Row(chunked("0;" + String(repeating: "a", count: 253) + "\r\n\r\n"), "200 keep"),
   Row(chunked("0;" + String(repeating: "a", count: 254) + "\r\n\r\n"), "200 !chunks.extensionsTooLong"),
-  Row(chunked(String(repeating: "1;\(String(repeating: "a", count: 250))\r\nx\r\n", count: 66)), manyExtensions),
+  Row(chunked(String(repeating: "1;\(String(repeating: "a", count: 250))\r\nx\r\n", count: 70)), manyExtensions),
+  Row(chunked(String(repeating: "1;a\r\nx\r\n", count: 9000) + "0;a\r\n\r\n"), "200 '\(xs(9000))' keep"),
+  Row(chunked(String(repeating: "1;\(padding(17))\r\nx\r\n", count: 9000) + "0\r\n\r\n"), nearlyOnlyExtensions),
   Row(chunked("0\r\nNo colon\r\n\r\n"), "200 !chunks.trailer"),
   Row(chunked("0\r\nX : y\r\n\r\n"), "200 !chunks.trailer"),
   Row(chunked("0\r\n X: y\r\n\r\n"), "200 !chunks.trailer"),
@@ -176,4 +189,10 @@ let chunkRows: [Row] = [
   Row(chunked("0\r\nContent-Length: 5\r\n\r\n"), "200 keep"),
 ]
 
-private let manyExtensions = "200 '\(String(repeating: "x", count: 65))' !chunks.extensionsTooLong"
+private let manyExtensions = "200 '\(xs(69))' !chunks.extensionsTooLong"
+
+private let nearlyOnlyExtensions = "200 '\(xs(9000))' keep"
+
+private func xs(_ count: Int) -> String { String(repeating: "x", count: count) }
+
+private func padding(_ count: Int) -> String { String(repeating: " ", count: count) }

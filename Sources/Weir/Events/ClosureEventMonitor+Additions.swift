@@ -42,6 +42,13 @@ extension ClosureEventMonitor {
     set { set(newValue) }
   }
 
+  /// Called for ``EventMonitor/request(_:didReceiveInformationalResponse:)``.
+  @preconcurrency
+  public var requestDidReceiveInformationalResponse: (@Sendable (Request, HTTPURLResponse) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
   /// Called for ``EventMonitor/request(_:cache:)``.
   @preconcurrency
   public var requestCacheResult: (@Sendable (Request, CacheResult) -> Void)? {
@@ -147,6 +154,10 @@ extension ClosureEventMonitor {
   public func request(_ request: Request, didDenyRetry denial: RetryDenial) { requestDidDenyRetry?(request, denial) }
   public func request(_ request: Request, hedge event: HedgeEvent) { requestHedge?(request, event) }
   public func request(_ request: Request, cache result: CacheResult) { requestCacheResult?(request, result) }
+
+  public func request(_ request: Request, didReceiveInformationalResponse response: HTTPURLResponse) {
+    requestDidReceiveInformationalResponse?(request, response)
+  }
 
   public func requestDidSettle(_ request: Request, outcome: RequestOutcome) {
     requestDidSettle?(request, outcome)

@@ -301,6 +301,10 @@ extension CompositeEventMonitor {
     send(.attempts, (request, denial)) { $0.request($1.0, didDenyRetry: $1.1) }
   }
 
+  public func request(_ request: Request, didReceiveInformationalResponse response: HTTPURLResponse) {
+    send(.responses, (request, response)) { $0.request($1.0, didReceiveInformationalResponse: $1.1) }
+  }
+
   public func request(_ request: Request, cache result: CacheResult) {
     send([.attempts, .adaptations], (request, result)) { $0.request($1.0, cache: $1.1) }
   }

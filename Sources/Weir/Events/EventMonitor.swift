@@ -150,6 +150,9 @@ public protocol EventMonitor: Sendable {
   func request(_ request: Request, didStartAttempt number: Int)
   /// An attempt that was on the wire is over and validated. The error is the one that retriers are asked about.
   func request(_ request: Request, didEndAttempt number: Int, metrics: TransferMetrics, error: WeirError?)
+  /// An informational response (RFC 9110 §15.2) has come: a 100, 102, 103 or any other 1xx but 101. Another response
+  /// follows, of this attempt or of a later one. At most 16 come per hop.
+  func request(_ request: Request, didReceiveInformationalResponse response: HTTPURLResponse)
   /// A retry was granted and will start after `delay` seconds.
   func request(
     _ request: Request, willRetryAfter delay: TimeInterval, source: RetryDelaySource, reason: RetryReason)
@@ -208,7 +211,7 @@ public struct EventInterests: OptionSet, Sendable {
   public static let tasks = EventInterests(rawValue: 1 << 2)
   /// `urlSession(_:dataTask:didReceive: Data)`, `didSendBodyData` and `didWriteData`.
   public static let data = EventInterests(rawValue: 1 << 3)
-  /// Validation and serialization.
+  /// Validation and serialization, and informational responses.
   public static let responses = EventInterests(rawValue: 1 << 4)
   /// Adapters' durations, cache results, attempts, hedges, retry decisions, refusals by load control, callers that gave
   /// up, and settling, which are weir's additions; and `requestIsRetrying`.
@@ -327,6 +330,7 @@ extension EventMonitor {
   ) {}
   public func request(_ request: Request, didStartAttempt number: Int) {}
   public func request(_ request: Request, didEndAttempt number: Int, metrics: TransferMetrics, error: WeirError?) {}
+  public func request(_ request: Request, didReceiveInformationalResponse response: HTTPURLResponse) {}
   public func request(
     _ request: Request, willRetryAfter delay: TimeInterval, source: RetryDelaySource, reason: RetryReason
   ) {}

@@ -236,6 +236,10 @@ extension LoggingEventMonitor {
     log("request.didDenyRetry", request, denial.reason.rawValue)
   }
 
+  public func request(_ request: Request, didReceiveInformationalResponse response: HTTPURLResponse) {
+    log("request.didReceiveInformationalResponse", request, "status \(response.statusCode)")
+  }
+
   public func request(_ request: Request, cache result: CacheResult) {
     log("request.cache", request, result.rawValue)
   }

@@ -25,6 +25,8 @@ struct ReceivingState {
   var bodyBytes: Int64 = 0
   var version: HTTPVersionNumber?
   var status = 0
+  /// The number of interim heads that have come.
+  var interimCount = 0
   /// The status line of the head under way.
   var statusLine: StatusLine?
   /// The framing of the response, from that head.
@@ -116,6 +118,15 @@ extension Transfer {
     return failure == nil
   }
 
+  private func deliverInterim(_ line: StatusLine) -> Bool {
+    receiving.interimCount += 1
+    guard receiving.interimCount <= ResponseHead.mostInterim else { return fail(.headTooLarge) }
+    let head = ResponseHead(status: line.status, version: line.version, bytes: receiving.head)
+    forgetHead()
+    delegate?.transfer(self, didReceiveInterim: head)
+    return failure == nil
+  }
+
   /// Notes our own reason to end, unless there is an earlier one. Returns false, which ends the transfer in libcurl.
   func fail(_ kind: TransferError.Kind) -> Bool {
     failure = failure ?? kind
@@ -140,10 +151,7 @@ extension Transfer {
 
   private func endHead() -> Bool {
     guard let line = receiving.statusLine else { return true }
-    if line.isInterim {
-      forgetHead()
-      return true
-    }
+    if line.isInterim { return deliverInterim(line) }
     receiving.status = line.status
     receiving.version = line.version
     engine.note(line.version, of: self)

@@ -18,10 +18,7 @@ struct UnreadResponse {
   private enum Place {
     case body(left: Int64)
     case bodyToEnd
-    case chunkSize
-    case chunk(left: Int64)
-    case chunkEnd
-    case trailers
+    case chunks(ChunkedCoding)
     case end
     case cut
   }
@@ -46,7 +43,8 @@ struct UnreadResponse {
     if !hasBody {
       place = .end
     } else if framing.isChunked {
-      place = .chunkSize
+      // The trailers are bounded by what was kept of the response.
+      place = .chunks(ChunkedCoding(maximumTrailers: bytes.count, isTolerant: true))
     } else {
       place = framing.contentLength < 0 ? .bodyToEnd : .body(left: framing.contentLength)
     }
@@ -64,15 +62,8 @@ struct UnreadResponse {
       case .bodyToEnd:
         let taken = take(count)
         return taken.isEmpty ? .cut : .bytes(taken)
-      case .chunkSize: place = chunkSize()
-      case .chunk(let left):
-        let taken = take(min(count, Int(clamping: left)))
-        place = left == Int64(taken.count) ? .chunkEnd : .chunk(left: left - Int64(taken.count))
-        return taken.isEmpty ? .cut : .bytes(taken)
-      case .chunkEnd: place = text(line()) == [] ? .chunkSize : .cut
-      case .trailers:
-        guard let line = text(line()) else { return .cut }
-        if line.isEmpty { place = .end }
+      case .chunks(let coding):
+        if let piece = takeChunks(coding, atMost: count) { return piece }
       case .end: return .end
       case .cut: return .cut
       }
@@ -85,20 +76,26 @@ struct UnreadResponse {
     return position..<end
   }
 
-  /// A chunk's size (RFC 9112 §7.1): hexadecimal digits. Extensions are ignored.
-  private mutating func chunkSize() -> Place {
-    guard let line = text(line()) else { return .cut }
-    let digits = line.prefix { $0 != UInt8(ascii: ";") && !$0.isBlank }
-    guard !digits.isEmpty, digits.count <= 16, let size = Int64(String(decoding: digits, as: UTF8.self), radix: 16),
-      size >= 0, digits.first != UInt8(ascii: "+")
-    else { return .cut }
-    return size == 0 ? .trailers : .chunk(left: size)
-  }
-
-  /// A line without its end.
-  private func text(_ line: Range<Int>?) -> ArraySlice<UInt8>? {
-    guard let line else { return nil }
-    let text = bytes[line].dropLast()
-    return text.last == 13 ? text.dropLast() : text
+  /// The next piece of a chunked body among the next `count` bytes; nil if they have only framing.
+  private mutating func takeChunks(_ coding: ChunkedCoding, atMost count: Int) -> Piece? {
+    guard position < bytes.count else { return .cut }
+    let end = position + min(count, bytes.count - position)
+    var coding = coding
+    var next = position
+    do throws(ChunkedCoding.Defect) {
+      let step = try bytes.span.extracting(0..<end).withUnsafeBytes { (bytes) throws(ChunkedCoding.Defect) in
+        try coding.parse(bytes, at: &next)
+      }
+      position = next
+      place = .chunks(coding)
+      switch step {
+      case .data(let range): return .bytes(range)
+      case .end: place = .end
+      case .needsInput: break
+      }
+    } catch {
+      place = .cut
+    }
+    return nil
   }
 }

@@ -137,6 +137,13 @@ struct ForwardMachine: Sendable {
 
   // MARK: The present attempt
 
+  /// Whether an interim head of the attempt goes to the client (RFC 9110 §15.2). It does as long as this attempt is the
+  /// only one, so that the client does not hear of a response that loses the race. A retry may still follow, and brings
+  /// interim heads of its own: they are hints, of which none is a part of the response.
+  func passesInterim(_ number: Int) -> Bool {
+    stage == .trying && number == present && race?.runners.count ?? 1 <= 1
+  }
+
   /// The present attempt's final head has come.
   ///
   /// - Parameter isRetryable: Whether the rules may want another attempt.

@@ -201,6 +201,14 @@ extension Forwarding: AttemptDelegate {
     if machine.isOnWire(attempt.number) { awaitHedge() }
   }
 
+  /// Passes an interim head on. A 100 is not the upstream's to give: the gateway itself has asked the client for its body.
+  func attempt(_ attempt: Attempt, didReceiveInterim head: ResponseHead) {
+    guard head.status != 100, !isHTTP10, machine.passesInterim(attempt.number), let outgoing else { return }
+    var fields = WeirServer.ResponseFields()
+    _ = outgoing.route.headers.response(head, isHTTP10: head.version == .http1_0, to: &fields)
+    exchange.sendInterim(status: head.status, fields: fields)
+  }
+
   func attempt(_ attempt: Attempt, didReceiveHead head: ResponseHead) -> Flow {
     if machine.isEnding { return .stop }
     attempt.noteLatency()
@@ -233,9 +241,11 @@ extension Forwarding: AttemptDelegate {
       let text = "the upstream has switched protocols, or its response has two lengths"
       return fail(.transfer(TransferFailure(.badServerResponse, text)))
     }
+    if head.status == 426 { outgoing.route.headers.addUpgrade(of: head, to: &fields) }
     let rules = outgoing.route.headers.responseRules
     if rules.adds { withFacts { rules.add(to: &fields, $0) } }
     addRequestID(to: &fields, unless: rules)
+    if fields.isRepaired { plan.countRepaired(route) }
     status = head.status
     exchange.begin(status: status, fields: fields, length: isRecoded ? .chunked : length)
   }

@@ -39,9 +39,10 @@ extension Forwarding {
     let policy = outgoing.route.headers
     var fields = WeirServer.ResponseFields(reservingBytes: 512)
     _ = policy.response(head, isHTTP10: false, to: &fields)
-    fields.add("Upgrade", head.value(forField: "Upgrade") ?? "")
+    policy.addUpgrade(of: head, to: &fields)
     if policy.responseRules.adds { withFacts { policy.responseRules.add(to: &fields, $0) } }
     addRequestID(to: &fields, unless: policy.responseRules)
+    if fields.isRepaired { plan.countRepaired(route) }
     guard exchange.upgrade(fields: fields) else { return .stop }
     status = head.status
     tunnelGate = nil

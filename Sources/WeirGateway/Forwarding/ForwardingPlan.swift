@@ -117,6 +117,7 @@ final class ActivePlan {
   /// The counters by route.
   private let retried: [Counter]
   private let abandoned: [Counter]
+  private let repaired: [Counter]
   /// Nil for routes that code nothing.
   private let coded: [CodedBytes?]
   /// By route, and by the number of its limit.
@@ -161,6 +162,7 @@ final class ActivePlan {
     cache = SeriesCache(metrics, routes: names)
     retried = names.map { metrics.retried.with($0) }
     abandoned = names.map { metrics.abandoned.with($0) }
+    repaired = names.map { metrics.repaired.with($0) }
     limited = plan.table.routes.map { metrics.limits.series(of: $0.limits, route: $0.name) }
     coded = plan.table.routes.map { route in
       CodedDirections(route.compression).map { CodedBytes(metrics.coded, route: route.name, $0) }
@@ -177,6 +179,11 @@ final class ActivePlan {
   /// Counts a request whose client left before its end.
   func countAbandoned(_ route: Int) {
     abandoned[route].increment()
+  }
+
+  /// Counts a response in whose fields blanks took the place of control characters.
+  func countRepaired(_ route: Int) {
+    repaired[route].increment()
   }
 
   /// Counts a request that exceeded a limit of its route.

@@ -311,6 +311,14 @@ final class HeaderPolicy: Sendable {
     return framing
   }
 
+  /// Adds the Upgrade fields of a response that must have them, 101 and 426 (RFC 9110 §7.8, §15.5.22). They hold for one
+  /// connection, as all that the protocols need of the gateway is to let them through.
+  func addUpgrade(of head: ResponseHead, to result: inout WeirServer.ResponseFields) {
+    head.forEach { name, value in
+      if name.count == 7, name.spells("upgrade"), !responseRules.drops(name) { result.add(name: name, value: value) }
+    }
+  }
+
   // MARK: Pieces
 
   /// Fields that every hop extends.

@@ -14,6 +14,7 @@ package final class GatewayMetrics: Sendable {
   let failed: CounterFamily<String>
   let retried: CounterFamily<String>
   let abandoned: CounterFamily<String>
+  let repaired: CounterFamily<String>
   let coded: CodedBytes.Family
   private let accessLines: CounterFamily<String>
   private let routeInfo: GaugeFamily<(String, String, String)>
@@ -104,6 +105,9 @@ package final class GatewayMetrics: Sendable {
     abandoned = try registry.counter(
       "weir_gateway_requests_abandoned_total",
       help: "Requests to the gateway whose client left before the response had been sent.", labels: "route")
+    repaired = try registry.counter(
+      "weir_gateway_responses_repaired_total",
+      help: "Responses of upstreams in whose fields control characters were replaced by blanks.", labels: "route")
     coded = try registry.counter(
       "weir_gateway_coded_bytes_total",
       help: "Bytes of bodies that the gateway coded or decoded, before and after that, or that it left uncoded.",
@@ -152,6 +156,7 @@ package final class GatewayMetrics: Sendable {
         _ = failed.with(route)
         _ = retried.with(route)
         _ = abandoned.with(route)
+        _ = repaired.with(route)
       }
       for (route, directions) in coding { _ = CodedBytes(coded, route: route, directions) }
       for route in tunnelling {
@@ -223,7 +228,7 @@ package final class GatewayMetrics: Sendable {
     requests.removeAll(gone)
     tunnels.remove(gone)
     limits.remove(gone, of: expired)
-    for family in [failed, retried, abandoned] { family.removeAll(gone) }
+    for family in [failed, retried, abandoned, repaired] { family.removeAll(gone) }
     coded.removeAll(gone)
     duration.removeAll(LabelChoice(["http_route"], expired.map { [$0] }))
     // Requests under way by an older configuration may still have set these gauges.

@@ -55,6 +55,13 @@ extension Connection {
     scheduleFlush()
   }
 
+  func writeInterim(_ status: Int, _ fields: ResponseFields) {
+    guard machine.phase == .open, machine.output != .blocked, !isBroken else { return }
+    OutgoingHead.writeInterim(status, fields, to: &output.bytes)
+    noteAppended()
+    if output.count >= Self.flushedAtOnce { flush() } else { scheduleFlush() }
+  }
+
   /// Writes a piece of a body. Returns whether the exchange may write more now: not while the socket takes no more.
   func write(_ bytes: UnsafeRawBufferPointer, isChunk: Bool) -> Bool {
     guard !isBroken else { return true }

@@ -16,6 +16,14 @@ extension Exchange {
     respond(status: status, fields: fields, body: Array(text.utf8))
   }
 
+  /// Sends the head of an interim response (RFC 9110 §15.2), of which any number may come before the response. A client of
+  /// HTTP/1.0 gets none, as it would take it for the response. One that takes nothing at present misses it, so that what
+  /// waits for it stays bounded.
+  package func sendInterim(status: Int, fields: ResponseFields) {
+    guard case .none = responseState, head.version == .http11, let connection else { return }
+    connection.writeInterim(status, fields)
+  }
+
   /// Starts a response whose body follows by `write`. The head is sent with the first piece, at the latest at the end
   /// of the loop's turn.
   package func begin(status: Int, fields: ResponseFields = ResponseFields(), length: BodyLength) {

@@ -59,10 +59,19 @@ struct OutgoingHead {
     case .close, .absent: break
     }
     switch (version, keepsAlive) {
-    case (.http11, true): output.append("\r\n")
-    case (.http10, true): output.append("Connection: keep-alive\r\n\r\n")
-    case (_, false): output.append("Connection: close\r\n\r\n")
+    case (.http11, true): output.append(fields.hasUpgrade ? "Connection: upgrade\r\n\r\n" : "\r\n")
+    case (.http10, true):
+      output.append(fields.hasUpgrade ? "Connection: keep-alive, upgrade\r\n\r\n" : "Connection: keep-alive\r\n\r\n")
+    case (_, false):
+      output.append(fields.hasUpgrade ? "Connection: close, upgrade\r\n\r\n" : "Connection: close\r\n\r\n")
     }
+  }
+
+  /// Writes the head of an interim response, which has no framing and says nothing of the connection (RFC 9110 §15.2).
+  static func writeInterim(_ status: Int, _ fields: ResponseFields, to output: inout [UInt8]) {
+    writeStatusLine(status, to: &output)
+    output.append(contentsOf: fields.bytes)
+    output.append("\r\n")
   }
 
   /// The status line says HTTP/1.1 whatever version the request had (RFC 9110 §2.5).

@@ -7,6 +7,7 @@ func reasonPhrase(_ status: Int) -> StaticString {
 private let phrases: [StaticString] = (0..<600).map { registry[$0] ?? "" }
 
 private let registry: [Int: StaticString] = [
+  100: "Continue", 101: "Switching Protocols", 102: "Processing", 103: "Early Hints",
   200: "OK", 201: "Created", 202: "Accepted", 203: "Non-Authoritative Information", 204: "No Content",
   205: "Reset Content", 206: "Partial Content", 207: "Multi-Status", 208: "Already Reported", 226: "IM Used",
   300: "Multiple Choices", 301: "Moved Permanently", 302: "Found", 303: "See Other", 304: "Not Modified",

@@ -5,7 +5,8 @@ struct ChunkedBody {
   private var coding: ChunkedCoding
 
   init(limits: RequestParser.Limits) {
-    coding = ChunkedCoding(maximumContent: limits.bodyBytes ?? .max, maximumTrailers: limits.headerBytes)
+    coding = ChunkedCoding(
+      maximumContent: limits.bodyBytes ?? .max, maximumTrailers: limits.headerBytes, isTolerant: false)
   }
 
   mutating func parse(_ input: Span<UInt8>, at position: inout Int) throws(RequestRefusal) -> ChunkedCoding.Step {

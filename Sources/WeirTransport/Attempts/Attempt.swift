@@ -324,6 +324,10 @@ package final class Attempt {
 }
 
 extension Attempt: TransferDelegate {
+  package func transfer(_ transfer: any TransferHandle, didReceiveInterim head: ResponseHead) {
+    if !isLost { delegate?.attempt(self, didReceiveInterim: head) }
+  }
+
   package func transfer(_ transfer: any TransferHandle, didReceiveHead head: ResponseHead) -> Flow {
     guard !isLost, let delegate else { return .stop }
     status = head.status

@@ -14,6 +14,8 @@ package protocol AttemptDelegate: AnyObject {
   /// The first hop is about to go on the wire.
   func attemptBegan(_ attempt: Attempt)
 
+  /// The head of an interim response of the hop (RFC 9110 §15.2).
+  func attempt(_ attempt: Attempt, didReceiveInterim head: ResponseHead)
   /// The head of a hop's response. `.proceed` takes its body, or drops it after ``Attempt/discardBody()``.
   func attempt(_ attempt: Attempt, didReceiveHead head: ResponseHead) -> Flow
   /// The head of a proxy's challenge that the engine answers.
@@ -42,6 +44,7 @@ package protocol AttemptDelegate: AnyObject {
 }
 
 extension AttemptDelegate {
+  package func attempt(_ attempt: Attempt, didReceiveInterim head: ResponseHead) {}
   package func attempt(_ attempt: Attempt, didAnswer head: ResponseHead) {}
   package func attempt(_ attempt: Attempt, didSendBody totalSent: Int64) {}
   package func attemptConcludes(_ attempt: Attempt) {}

@@ -142,6 +142,10 @@ extension EventLog {
     note(request, "didDenyRetry", denial.reason.rawValue)
   }
 
+  func request(_ request: Request, didReceiveInformationalResponse response: HTTPURLResponse) {
+    note(request, "didReceiveInformationalResponse", "\(response.statusCode)")
+  }
+
   func request(_ request: Request, hedge event: HedgeEvent) { note(request, "hedge", event.rawValue) }
   func request(_ request: Request, wasShed reason: ShedReason) { note(request, "wasShed", reason.rawValue) }
   func request(_ request: Request, abandonedIn phase: AbandonedPhase) { note(request, "abandoned", phase.rawValue) }

@@ -41,11 +41,13 @@ struct UpstreamCase: Sendable, CustomStringConvertible {
   /// What it sends when the client has seen something of that.
   let later: String?
   let end: End
+  /// The interim heads that the client must see before the response.
+  let interims: [String]
   let want: Want
 
   init(
     _ description: String, method: String = "GET", version: String = "1.1", rest: String = "|", _ sends: String,
-    later: String? = nil, _ end: End = .keep, want: Want
+    later: String? = nil, _ end: End = .keep, interims: [String] = [], want: Want
   ) {
     self.description = description
     self.method = method
@@ -54,6 +56,7 @@ struct UpstreamCase: Sendable, CustomStringConvertible {
     self.sends = sends
     self.later = later
     self.end = end
+    self.interims = interims
     self.want = want
   }
 

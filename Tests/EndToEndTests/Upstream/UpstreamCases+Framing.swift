@@ -45,6 +45,8 @@ extension UpstreamCase {
     .init("a size in capitals", chunked("A|0123456789|0||"), want: .whole(chunkedHead, "0123456789")),
     .init("an extension", chunked("2;a=b|ok|0;c||"), want: .whole(chunkedHead, "ok")),
     .init("a quoted extension", chunked("2;a=\"b;c\"|ok|0||"), want: .whole(chunkedHead, "ok")),
+    .init("padded sizes", chunked("2  |ok|0\t||"), want: .whole(chunkedHead, "ok")),
+    .init("a blank before an extension", chunked("2 ;a=b|ok|0;||"), want: .whole(chunkedHead, "ok")),
     .init("trailers", chunked("2|ok|0|X-T: 1|X-U: 2||"), want: .whole(chunkedHead, "ok")),
     .init("chunks, then an end", chunked("2|ok|0||"), .close, want: .whole(chunkedHead, "ok")),
     .init("chunks, more later", chunked("2|ok|"), later: "2|ay|0||", want: .whole(chunkedHead, "okay")),
@@ -76,6 +78,9 @@ extension UpstreamCase {
 
   static let heads: [UpstreamCase] = [
     .init("lines ended by LF", "HTTP/1.1 200 OK\nContent-Length: 2\n\nok", want: .whole(okHead, "ok")),
+    .init(
+      "control characters", "HTTP/1.1 204 No|X-A: a\u{1}b\u{b}c\u{7f}d\te||",
+      want: .whole("204 No Content|X-A: a b c d\te")),
     .init("no field", "HTTP/1.1 204 No||", want: .whole("204 No Content")),
     .init(
       "a field twice", "HTTP/1.1 200 OK|X-A: 1|X-A: 2|Content-Length: 2||ok",

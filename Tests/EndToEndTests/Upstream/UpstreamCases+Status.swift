@@ -44,6 +44,9 @@ extension UpstreamCase {
     .init(
       "HEAD, 404", method: "HEAD", "HTTP/1.1 404 No|Content-Length: 9||",
       want: .whole("404 Not Found|Content-Length: 9")),
+    .init(
+      "426 that names protocols", "HTTP/1.1 426 No|Upgrade: x/1|Connection: upgrade|Content-Length: 0||",
+      want: .whole("426 Upgrade Required|Upgrade: x/1|Content-Length: 0|Connection: upgrade")),
     .init("no reason", "HTTP/1.1 200|Content-Length: 2||ok", want: .whole("200 OK|Content-Length: 2", "ok")),
     .init("an empty reason", "HTTP/1.1 200 |Content-Length: 2||ok", want: .whole("200 OK|Content-Length: 2", "ok")),
     .init("a status nobody knows", "HTTP/1.1 299 ?|Content-Length: 0||", want: .whole("299 |Content-Length: 0")),
@@ -64,43 +67,63 @@ extension UpstreamCase {
     .init("101 after 100", "HTTP/1.1 100 Go||HTTP/1.1 101 Switching|Upgrade: x|Connection: upgrade||", want: .refused),
   ]
 
-  /// Responses that announce others; none of them is passed on.
+  /// Responses that announce others; all but 100 are passed on.
   static let interims: [UpstreamCase] = [
     .init("100", "HTTP/1.1 100 Continue||HTTP/1.1 200 OK|Content-Length: 2||ok", want: .whole(okHead, "ok")),
-    .init("102", "HTTP/1.1 102 Processing||HTTP/1.1 200 OK|Content-Length: 2||ok", want: .whole(okHead, "ok")),
-    .init("103", "HTTP/1.1 103 Early|Link: </x>||HTTP/1.1 200 OK|Content-Length: 2||ok", want: .whole(okHead, "ok")),
-    .init("199", "HTTP/1.1 199 ?||HTTP/1.1 200 OK|Content-Length: 2||ok", want: .whole(okHead, "ok")),
+    .init(
+      "102", "HTTP/1.1 102 Processing||HTTP/1.1 200 OK|Content-Length: 2||ok", interims: ["102 Processing"],
+      want: .whole(okHead, "ok")),
+    .init(
+      "103", "HTTP/1.1 103 Early|Link: </x>||HTTP/1.1 200 OK|Content-Length: 2||ok", interims: [hints],
+      want: .whole(okHead, "ok")),
+    .init(
+      "199", "HTTP/1.1 199 ?||HTTP/1.1 200 OK|Content-Length: 2||ok", interims: ["199 "], want: .whole(okHead, "ok")),
     .init(
       "100 twice", "HTTP/1.1 100 Go||HTTP/1.1 100 Go||HTTP/1.1 200 OK|Content-Length: 2||ok", want: .whole(okHead, "ok")
     ),
     .init(
       "16 of them",
       String(repeating: "HTTP/1.1 103 Early|Link: </x>||", count: 16) + "HTTP/1.1 200 OK|Content-Length: 2||ok",
-      want: .whole(okHead, "ok")),
+      interims: Array(repeating: hints, count: 16), want: .whole(okHead, "ok")),
     .init(
       "17 of them",
       String(repeating: "HTTP/1.1 103 Early|Link: </x>||", count: 17) + "HTTP/1.1 200 OK|Content-Length: 2||ok",
-      want: HTTP1EngineChoice.standard == .own ? .refused : .whole(okHead, "ok")),
+      interims: Array(repeating: hints, count: 16), want: .refused),
+    .init(
+      "103 to HTTP/1.0", version: "1.0", "HTTP/1.1 103 Early||HTTP/1.1 200 OK|Content-Length: 2||ok",
+      want: .whole("200 OK|Content-Length: 2|Connection: close", "ok")),
+    .init(
+      "102, then 103 with fields of the connection",
+      "HTTP/1.1 102 On||HTTP/1.1 103 Early|Link: </x>|Connection: x-a|X-A: 1|Content-Length: 9|Keep-Alive: a||"
+        + "HTTP/1.1 200 OK|Content-Length: 2||ok",
+      interims: ["102 Processing", hints], want: .whole(okHead, "ok")),
     .init(
       "an interim that tells a length", "HTTP/1.1 100 Go|Content-Length: 5||HTTP/1.1 200 OK|Content-Length: 2||ok",
       want: .whole(okHead, "ok")),
-    .init("103, then 204", "HTTP/1.1 103 Early||HTTP/1.1 204 No||", want: .whole("204 No Content")),
+    .init(
+      "103, then 204", "HTTP/1.1 103 Early||HTTP/1.1 204 No||", interims: ["103 Early Hints"],
+      want: .whole("204 No Content")),
     .init(
       "103, then chunks", "HTTP/1.1 103 Early||HTTP/1.1 200 OK|Transfer-Encoding: chunked||2|ok|0||",
-      want: .whole(chunkedHead, "ok")),
+      interims: ["103 Early Hints"], want: .whole(chunkedHead, "ok")),
     .init(
       "103 and HEAD", method: "HEAD", "HTTP/1.1 103 Early||HTTP/1.1 200 OK|Content-Length: 9||",
-      want: .whole("200 OK|Content-Length: 9")),
+      interims: ["103 Early Hints"], want: .whole("200 OK|Content-Length: 9")),
     .init("100 and an end", "HTTP/1.1 100 Go||", .close, want: .refused),
     .init("100 and a reset", "HTTP/1.1 100 Go||", .reset, want: .refused),
     .init("100 and silence", "HTTP/1.1 100 Go||", .silence, want: .own(504)),
-    .init("103 and half a head", "HTTP/1.1 103 Early||HTTP/1.1 200 OK|Content-Le", .close, want: .refused),
+    .init(
+      "103 and half a head", "HTTP/1.1 103 Early||HTTP/1.1 200 OK|Content-Le", .close,
+      interims: ["103 Early Hints"], want: .refused),
     .init(
       "interims without end",
       String(repeating: "HTTP/1.1 103 Early|X-A: \(String(repeating: "a", count: 1000))||", count: 4000),
-      .close, want: .refused),
+      .close,
+      interims: Array(repeating: "103 Early Hints|X-A: \(String(repeating: "a", count: 1000))", count: 16),
+      want: .refused),
   ]
 
+  private static let hints = "103 Early Hints|Link: </x>"
   static let okHead = "200 OK|Content-Length: 2"
   static let chunkedHead = "200 OK|Transfer-Encoding: chunked"
 }

@@ -97,6 +97,7 @@ private struct UpstreamBench {
   private func judge(_ response: WireResponse, _ example: UpstreamCase) {
     let text = Comment(
       rawValue: "\(example): \(response.head.prefix(200)) \(response.body.prefix(200)) \(response.isWhole)")
+    #expect(response.interims == example.interims, text)
     switch example.want {
     case .whole(let head, let body): #expect(isWhole(response, head, body), text)
     case .own(let status): #expect(isOwn(response, status), text)

@@ -2,6 +2,8 @@
 struct WireResponse {
   /// Status line and fields without Date and Via, one to a line, with `|` between.
   let head: String
+  /// The same of the interim heads before it.
+  private(set) var interims: [String] = []
   let hasDateAndVia: Bool
   private(set) var body = ""
   /// Whether the body came to the end that its framing announces; a reset is no end.
@@ -12,17 +14,15 @@ struct WireResponse {
 
   /// Reads a response, whole or until the connection ends; nil if there is no head.
   init?(from client: WireClient, toHead isHead: Bool, onHead: () -> Void) {
-    let mark = Array("\r\n\r\n".utf8)
-    var end = 0
-    let hasHead = client.read { bytes in
-      end = bytes.indices.first { bytes[$0...].starts(with: mark) } ?? 0
-      return end > 0
+    guard var lines = Self.lines(from: client) else { return nil }
+    while lines.first?.hasPrefix("HTTP/1.1 1") == true {
+      interims.append(Self.text(Self.kept(lines)))
+      guard let next = Self.lines(from: client) else { return nil }
+      lines = next
     }
-    guard hasHead else { return nil }
-    let lines = String(decoding: client.take(end + 4), as: UTF8.self).split(separator: "\r\n").map(String.init)
-    let kept = lines.filter { !$0.hasPrefix("Date: ") && !$0.hasPrefix("Via: ") }
+    let kept = Self.kept(lines)
     hasDateAndVia = lines.contains { $0.hasPrefix("Date: ") } && lines.contains { $0.hasPrefix("Via: ") }
-    head = String(kept.joined(separator: "|").dropFirst("HTTP/1.1 ".count))
+    head = Self.text(kept)
     onHead()
     if isHead || status == 204 || status == 304 {
       isWhole = true
@@ -37,6 +37,26 @@ struct WireResponse {
       isWhole = client.ending == .end
       body = String(decoding: client.take(client.bytes.count), as: UTF8.self)
     }
+  }
+
+  /// Reads a head; nil if there is none.
+  private static func lines(from client: WireClient) -> [String]? {
+    let mark = Array("\r\n\r\n".utf8)
+    var end = 0
+    let hasHead = client.read { bytes in
+      end = bytes.indices.first { bytes[$0...].starts(with: mark) } ?? 0
+      return end > 0
+    }
+    guard hasHead else { return nil }
+    return String(decoding: client.take(end + 4), as: UTF8.self).split(separator: "\r\n").map(String.init)
+  }
+
+  private static func kept(_ lines: [String]) -> [String] {
+    lines.filter { !$0.hasPrefix("Date: ") && !$0.hasPrefix("Via: ") }
+  }
+
+  private static func text(_ kept: [String]) -> String {
+    String(kept.joined(separator: "|").dropFirst("HTTP/1.1 ".count))
   }
 
   private mutating func readChunks(_ client: WireClient) {

@@ -190,6 +190,53 @@ import WeirTestSupport
     #expect(String(decoding: old.rest(), as: UTF8.self).hasSuffix("\r\n\r\nabcde"))
   }
 
+  /// A 426 without Upgrade would not say what to do (RFC 9110 §15.5.22).
+  @Test(arguments: [(426, ["TLS/1.0", "x"]), (200, [])])
+  func upgradeIsKeptWhereItIsRequired(status: Int, protocols: [String]) throws {
+    let fields = "Connection: Upgrade, X-Hop\r\nX-Hop: a\r\nUpgrade: TLS/1.0\r\nUpgrade: x\r\nContent-Length: 0\r\n\r\n"
+    let upstream = try ScriptedServer(.answering("HTTP/1.1 \(status) Some\r\n" + fields))
+    let rig = try GatewayRig(Route(to: upstream.port))
+    let client = try rig.client()
+    for _ in 0..<2 {
+      client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+      let response = try #require(client.response())
+      #expect(response.status == status)
+      #expect(response.values("Upgrade") == protocols)
+      #expect(response.values("Connection") == (protocols.isEmpty ? [] : ["upgrade"]))
+      #expect(response.values("X-Hop") == [])
+    }
+  }
+
+  /// Clients refuse the whole response for some of them.
+  @Test func controlCharactersBecomeBlanksAndAreCounted() throws {
+    let controls = "X-A: a\u{1}b\u{8}c\u{b}d\u{c}e\u{e}f\u{1f}g\u{7f}h\ti\r\nX-B: \u{1}\r\n"
+    let upstream = try ScriptedServer(
+      Script(
+        .head, .send(okResponse("ok", controls)), .head, .send(okResponse("ok", "X-A: a\tb\r\n")), .awaitClose))
+    let rig = try GatewayRig(Route(to: upstream.port))
+    let client = try rig.client()
+    client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    let response = try #require(client.response())
+    #expect(response.fieldLines.contains("X-A: a b c d e f g h\ti") && response.text == "ok")
+    client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(client.response()?.values("X-A") == ["a\tb"])
+    #expect(rig.sample("weir_gateway_responses_repaired_total{route=\"r\"}") == 1)
+  }
+
+  /// RFC 9110 §2.5. libcurl refuses it.
+  @Test(.enabled(if: isOwnEngine)) func aHigherMinorVersionIsReadAs11() throws {
+    let upstream = try ScriptedServer(
+      .answering("HTTP/1.2 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2  \r\nok\r\n0 ;a\r\n\r\n"))
+    let rig = try GatewayRig(Route(to: upstream.port))
+    let client = try rig.client()
+    for _ in 0..<2 {
+      client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+      let response = try #require(client.response())
+      #expect(response.head.hasPrefix("HTTP/1.1 200 OK\r\n") && response.text == "ok")
+    }
+    #expect(upstream.connectionCount == 1)
+  }
+
   @Test func bodiesOfEveryFramingReachTheUpstream() throws {
     let upstream = try ScriptedServer(
       Script(.head, .bytes(5), .send(okResponse("1")), .head, .chunkedBody, .send(okResponse("2")), .awaitClose))

@@ -101,7 +101,7 @@ import WeirTestSupport
       let response = client.response()
       #expect(response?.status == 426)
       #expect(response?.text == "body")
-      #expect(response?.values("Upgrade") == [])
+      #expect(response?.values("Upgrade") == ["websocket"])
     }
   }
 

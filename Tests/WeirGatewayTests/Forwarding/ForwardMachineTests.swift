@@ -19,6 +19,31 @@ import WeirTransport
     ]
   }
 
+  /// Interim heads come from the one attempt under way, and from none once there is a final head.
+  @Test func interimHeads() {
+    var machine = ForwardMachine(mayRetry: true, hedges: 1)
+    #expect(!machine.passesInterim(0) && !machine.passesInterim(1))
+    _ = machine.begin()
+    #expect(machine.passesInterim(1) && !machine.passesInterim(2))
+    _ = machine.isOnWire(1)
+    #expect(machine.passesInterim(1))
+    machine.grantHedge()
+    let hedge = machine.hedge()
+    #expect(!machine.passesInterim(1) && !machine.passesInterim(hedge))
+    #expect(machine.raceHears(endOf: 1) == .isOut(successor: hedge))
+    #expect(machine.passesInterim(hedge) && !machine.passesInterim(1))
+    #expect(machine.raceHears(hedge, status: 503) == .isLast)
+    _ = machine.headArrived(isRetryable: true)
+    #expect(!machine.passesInterim(hedge))
+    _ = machine.decided(.retry(after: 0, source: .backoff))
+    _ = machine.attemptEnded(failed: false)
+    #expect(!machine.passesInterim(hedge))
+    _ = machine.delayElapsed()
+    #expect(machine.passesInterim(3))
+    _ = machine.headArrived(isRetryable: false)
+    #expect(!machine.passesInterim(3))
+  }
+
   typealias Line = (input: Input, action: ForwardMachine.Action, stage: ForwardMachine.Stage)
 
   static let retryDenials: [RetryDenial.Reason] = [.limit, .deadline, .method, .body, .policy]

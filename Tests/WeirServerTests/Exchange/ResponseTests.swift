@@ -24,6 +24,74 @@ import WeirIO
     #expect(client.response()?.body == "hello world")
   }
 
+  @Test func interimResponsesComeFirst() throws {
+    let rig = try ServerRig { exchange in
+      exchange.sendInterim(status: 102, fields: [:])
+      exchange.sendInterim(status: 103, fields: ["Link": "</a>", "Content-Length": "9"])
+      exchange.begin(status: 200, fields: ["Date": "d"], length: .length(2))
+      exchange.sendInterim(status: 103, fields: ["Link": "</late>"])
+      #expect(exchange.retract())
+      exchange.sendInterim(status: 199, fields: [:])
+      exchange.respond(status: 200, fields: ["Date": "d"], body: Array("ok".utf8))
+      exchange.sendInterim(status: 103, fields: ["Link": "</late>"])
+    }
+    let client = try rig.client()
+    let final = "HTTP/1.1 200 OK\r\nDate: d\r\nContent-Length: 2\r\n\r\nok"
+    let answer =
+      "HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 199 \r\n\r\n" + final
+    client.send(Self.get + Self.get)
+    #expect(client.read(until: final + answer) == answer + answer)
+    let old = try rig.client()
+    old.send("GET / HTTP/1.0\r\n\r\n")
+    #expect(old.readToEnd().text.hasPrefix("HTTP/1.1 200 OK\r\n"))
+  }
+
+  /// What waits for a client that reads nothing stays bounded, and the response is whole.
+  @Test func interimResponsesAreLeftOutForABlockedClient() throws {
+    let large = String(repeating: "x", count: 64 * 1024)
+    let rig = try ServerRig { exchange in
+      for _ in 0..<600 { exchange.sendInterim(status: 103, fields: ["X": large]) }
+      #expect(exchange.bufferedBytes < 128 * 1024)
+      exchange.respond(status: 200, body: Array("ok".utf8))
+    }
+    let client = try rig.client()
+    client.send(Self.get)
+    let text = client.read(until: "\r\n\r\nok")
+    #expect(text.hasSuffix("Content-Length: 2\r\n\r\nok") && text.utf8.count < 300 * large.utf8.count)
+  }
+
+  /// Such a field goes on, and what some clients refuse does not (RFC 9110 §5.5).
+  @Test func controlCharactersBecomeBlanks() throws {
+    let rig = try ServerRig { exchange in
+      var fields: ResponseFields = ["Date": "d", "X-Tab": "a\tb"]
+      #expect(!fields.isRepaired)
+      fields.add("X-All", "a\u{1}b\u{8}\u{b}\u{c}\u{e}\u{1f}c\u{7f}d\r\ne\0f\t\u{e9}")
+      #expect(fields.isRepaired)
+      exchange.respond(status: 200, fields: fields)
+    }
+    let client = try rig.client()
+    client.send(Self.get)
+    let expected =
+      "HTTP/1.1 200 OK\r\nDate: d\r\nX-Tab: a\tb\r\nX-All: a b     c d  e f\t\u{e9}\r\nContent-Length: 0\r\n\r\n"
+    #expect(client.read(until: "\r\n\r\n") == expected)
+  }
+
+  /// An Upgrade field needs an option in Connection (RFC 9110 §7.8).
+  @Test(arguments: [
+    ("GET / HTTP/1.1\r\nHost: a\r\n\r\n", "upgrade"),
+    ("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", "close, upgrade"),
+    ("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", "keep-alive, upgrade"),
+  ])
+  func upgradeIsAnOptionOfTheConnection(request: String, connection: String) throws {
+    let rig = try ServerRig { $0.respond(status: 426, fields: ["Date": "d", "Upgrade": "x/1"]) }
+    let client = try rig.client()
+    client.send(request)
+    #expect(
+      client.read(until: "\r\n\r\n")
+        == "HTTP/1.1 426 Upgrade Required\r\nDate: d\r\nUpgrade: x/1\r\nContent-Length: 0\r\nConnection: \(connection)\r\n\r\n"
+    )
+  }
+
   @Test func oldClientGetsItUntilTheEnd() throws {
     let rig = try ServerRig { exchange in
       exchange.begin(status: 200, length: .chunked)

@@ -79,4 +79,14 @@ import Testing
     #expect(parsed.refusal?.status == 400)
     #expect(parsed.requests.first.map { $0.body.count < 90 } == true)
   }
+
+  /// A stream that lasts has as many extensions as chunks.
+  @Test func extensionsAreBoundedByTheirShare() {
+    let short = Parsed(Self.head + String(repeating: "1;a\r\na\r\n", count: 20_000) + "0;a\r\n\r\n")
+    #expect(short.refusal == nil && short.requests.first?.body.count == 20_000)
+    let content = String(repeating: "a", count: 256)
+    let long = "100;\(String(repeating: "x", count: 240))\r\n\(content)\r\n"
+    let signed = Parsed(Self.head + String(repeating: long, count: 200) + "0\r\n\r\n")
+    #expect(signed.refusal == nil && signed.requests.first?.body.count == 200 * 256)
+  }
 }

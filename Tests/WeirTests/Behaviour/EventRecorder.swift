@@ -274,6 +274,10 @@ extension EventRecorder {
     if notesAttempts { note("adaptUsing(\(name))") }
   }
 
+  func request(_ request: Request, didReceiveInformationalResponse response: HTTPURLResponse) {
+    if notesAttempts { note("informational(\(response.statusCode))") }
+  }
+
   func request(_ request: Request, didStartAttempt number: Int) {
     if notesAttempts { note("startAttempt(\(number))") }
   }

@@ -28,6 +28,27 @@ struct MonitorTests {
     #expect(bodies.entries == ["first", "second"])
   }
 
+  @Test("Informational responses are told of in their order, before the response")
+  func informationalResponses() async throws {
+    let hints = "HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n"
+    let server = try answeringInTurn(
+      "HTTP/1.1 102 Processing\r\n\r\n" + hints + response("307 Moved", ["Location: /next"]), hints + okResponse("body")
+    )
+    let recorder = EventRecorder(notingAttempts: true)
+    let links = Journal<String?>()
+    let monitor = ClosureEventMonitor()
+    monitor.requestDidReceiveInformationalResponse = { links.append($1.value(forHTTPHeaderField: "link")) }
+    let session = Session(eventMonitors: [recorder])
+    let request = session.request(server.url).eventMonitor(monitor)
+    #expect(await request.serializingString().response.value == "body")
+    await links.wait { $0.count == 3 }
+    #expect(links.entries == [nil, "</a.css>", "</a.css>"])
+    #expect(request.response?.statusCode == 200)
+    let told = recorder.names.filter { $0.hasPrefix("informational") || $0 == "·redirect" || $0 == "·response" }
+    #expect(
+      told == ["informational(102)", "informational(103)", "·redirect", "informational(103)", "·response"])
+  }
+
   @Test("Every closure is called for its event, in order, on the monitor's queue")
   func closures() async throws {
     let key = DispatchSpecificKey<Bool>()

@@ -57,6 +57,7 @@ struct ClosureEventMonitorTests {
     monitor.requestDidDenyRetry = { heard.append("denied \($0 == request) \($1.reason.rawValue)") }
     monitor.requestHedge = { heard.append("hedge \($0 == request) \($1.rawValue)") }
     monitor.requestCacheResult = { heard.append("cache \($0 == request) \($1.rawValue)") }
+    monitor.requestDidReceiveInformationalResponse = { heard.append("hints \($0 == request) \($1.statusCode)") }
     monitor.requestDidSettle = { heard.append("settled \($0 == request) \($1.rawValue)") }
     monitor.sessionConnectionEvent = { heard.append("connection \($0 === session) \($1.kind.rawValue)") }
     monitor.sessionLoopLag = { heard.append("lag \($0 === session) \($1)") }
@@ -76,6 +77,11 @@ struct ClosureEventMonitorTests {
     monitor.request(request, didDenyRetry: RetryDenial(reason: .limit))
     monitor.request(request, hedge: .won)
     monitor.request(request, cache: .miss)
+    if let url = URL(string: server.url),
+      let hints = HTTPURLResponse(url: url, statusCode: 103, httpVersion: nil, headerFields: nil)
+    {
+      monitor.request(request, didReceiveInformationalResponse: hints)
+    }
     monitor.requestDidSettle(request, outcome: .success)
     monitor.session(session, connectionEvent: ConnectionEvent(kind: .opened, destination: place))
     monitor.session(session, loopLag: 4)
@@ -90,7 +96,8 @@ struct ClosureEventMonitorTests {
     #expect(
       heard.entries == [
         "adapted true token 1.0 true", "started true 2", "ended true 2 true true", "retries true 3.0 backoff 503",
-        "denied true limit", "hedge true won", "cache true miss", "settled true success", "connection true opened",
+        "denied true limit", "hedge true won", "cache true miss", "hints true 103", "settled true success",
+        "connection true opened",
         "lag true 4.0", "budget true \(place) 5.0", "circuit true \(place) open", "shed true waited",
         "abandoned true upstream", "overload true \(place) overloaded", "report true \(place) 6",
         "endpoint true \(place) a:1 is back", "refresh true token",

@@ -166,6 +166,7 @@ private struct Events {
       ),
       ("parsePlain", ["responses"], { $0.request(request, didParseResponse: plain) }),
       ("parse(Int)", ["responses"], { $0.request(request, didParseResponse: plain.map { _ in 1 }) }),
+      ("informational(200)", ["responses"], { $0.request(request, didReceiveInformationalResponse: head) }),
       ("adaptUsing(a)", ["attempts"], { $0.request(request, didAdaptUsing: "a", duration: 1, failed: nil) }),
       ("start(1)", ["attempts"], { $0.request(request, didStartAttempt: 1) }),
       ("end(1)", ["attempts"], { $0.request(request, didEndAttempt: 1, metrics: metrics, error: nil) }),
@@ -249,6 +250,9 @@ private struct Ear: InlineEventMonitor {
   func request(_: DataRequest, didParseResponse: DataResponse<Data?, WeirError>) { note("parsePlain") }
   func request<Value>(_: DataRequest, didParseResponse: DataResponse<Value, WeirError>) { note("parse(\(Value.self))") }
 
+  func request(_: Request, didReceiveInformationalResponse response: HTTPURLResponse) {
+    note("informational(\(response.statusCode))")
+  }
   func request(_: Request, didAdaptUsing name: String, duration: TimeInterval, failed: (any Error)?) {
     note("adaptUsing(\(name))")
   }

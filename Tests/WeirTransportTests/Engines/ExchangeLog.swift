@@ -33,6 +33,12 @@ final class ExchangeLog: TransferDelegate {
     if case .pulled(let count, _, _) = exchange.body { source = EngineText.letters(count) } else { source = [] }
   }
 
+  func transfer(_ transfer: any TransferHandle, didReceiveInterim head: ResponseHead) {
+    // How much of the request's body has left when a 100 comes is chance.
+    if head.status == 100, exchange.body.count > 0 { return }
+    write("interim head \(head.status) \(head.version)", head.bytes)
+  }
+
   func transfer(_ transfer: any TransferHandle, didReceiveHead head: ResponseHead) -> Flow {
     write("head \(head.status) \(head.version)", head.bytes)
     isPaused = false

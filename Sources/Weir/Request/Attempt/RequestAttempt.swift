@@ -188,6 +188,13 @@ extension RequestAttempt: AttemptDelegate {
     if let plan, !attempt.isHedge { pipeline.raceBegins(with: self, plan) }
   }
 
+  func attempt(_ attempt: Attempt, didReceiveInterim head: ResponseHead) {
+    guard pipeline.monitors.wants(.responses), let response = LazyHTTPResponse(head, url: hop.url).response else {
+      return
+    }
+    pipeline.monitors.request(request, didReceiveInformationalResponse: response)
+  }
+
   func attempt(_ attempt: Attempt, didReceiveHead head: ResponseHead) -> Flow {
     let response = LazyHTTPResponse(head, url: hop.url)
     task.received(response)

@@ -48,6 +48,13 @@ extension EngineCase {
     chunked("a blank behind a size", "2 |ok|0||"),
     chunked("a blank before a size", " 2|ok|0||"),
     chunked("a tab behind a size", "2\t|ok|0||"),
+    chunked("padded sizes", "2  |ok|0 \t||"),
+    chunked("a blank before an extension", "2 ;a=b|ok|0\t;c||"),
+    chunked("extensions without a name", "2;|ok|0;; =a||"),
+    chunked("an extension in each of 9000 chunks", String(repeating: "1;a|x|", count: 9000) + "0||"),
+    chunked(
+      "long extensions of small chunks",
+      String(repeating: "1;\(String(repeating: "a", count: 200))|x|", count: 100) + "0||"),
     chunked("a negative size", "-2|ok|0||"),
     chunked("a size with a sign", "+2|ok|0||"),
     chunked("a size with 0x", "0x2|ok|0||"),
