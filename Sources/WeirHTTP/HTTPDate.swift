@@ -23,20 +23,23 @@ package enum HTTPDate {
 
   /// The time in seconds since 1970; nil when the text has none of the three forms, or the day does not exist. `now`
   /// decides the century of a two-digit year.
+  ///
+  /// In place of GMT other names of UTC are taken, and offsets as in mails (`+0000`): some servers send them, and what
+  /// they mean is clear.
   package static func parse(_ text: String, now: Int) -> Int? {
     let words = text.split(whereSeparator: { $0 == " " || $0 == "," })
     switch words.count {
     // Sun, 06 Nov 1994 08:49:37 GMT
-    case 6 where words[5] == "GMT" && words[3].utf8.count == 4:
-      return date(day: words[1], month: words[2], year: number(words[3]), time: words[4])
+    case 6 where words[3].utf8.count == 4:
+      return date(day: words[1], month: words[2], year: number(words[3]), time: words[4], zone: words[5])
     // Sunday, 06-Nov-94 08:49:37 GMT
-    case 4 where words[3] == "GMT":
+    case 4:
       let parts = words[1].split(separator: "-")
       guard parts.count == 3, parts[2].utf8.count == 2, let year = number(parts[2]) else { return nil }
-      return date(day: parts[0], month: parts[1], year: fullYear(year, now: now), time: words[2])
+      return date(day: parts[0], month: parts[1], year: fullYear(year, now: now), time: words[2], zone: words[3])
     // Sun Nov  6 08:49:37 1994
     case 5 where words[4].utf8.count == 4:
-      return date(day: words[2], month: words[1], year: number(words[4]), time: words[3])
+      return date(day: words[2], month: words[1], year: number(words[4]), time: words[3], zone: "GMT")
     default:
       return nil
     }
@@ -46,16 +49,32 @@ package enum HTTPDate {
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
   ]
 
-  private static func date(day: Substring, month: Substring, year: Int?, time: Substring) -> Int? {
+  private static func date(
+    day: Substring, month: Substring, year: Int?, time: Substring, zone: Substring
+  ) -> Int? {
     let clock = time.split(separator: ":", omittingEmptySubsequences: false).map {
       $0.utf8.count == 2 ? number($0) : nil
     }
     guard let year, let day = number(day), let month = months.firstIndex(where: { $0 == month }),
       clock.count == 3, let hour = clock[0], let minute = clock[1], let second = clock[2],
       // 60 is a leap second.
-      day >= 1, day <= days(inMonth: month + 1, of: year), hour < 24, minute < 60, second <= 60
+      day >= 1, day <= days(inMonth: month + 1, of: year), hour < 24, minute < 60, second <= 60,
+      let offset = offset(of: zone)
     else { return nil }
-    return seconds(year, month + 1, day, hour, minute, second)
+    return seconds(year, month + 1, day, hour, minute, second) - offset
+  }
+
+  /// The seconds by which a zone is ahead of UTC: `GMT`, `UTC`, `UT`, `Z`, or `+hhmm` (RFC 5322 section 3.3).
+  private static func offset(of zone: Substring) -> Int? {
+    switch zone {
+    case "GMT", "UTC", "UT", "Z": return 0
+    default: break
+    }
+    guard zone.utf8.count == 5, let sign = zone.utf8.first, sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-"),
+      let digits = number(zone.dropFirst()), digits % 100 < 60, digits / 100 < 24
+    else { return nil }
+    let offset = (digits / 100 * 60 + digits % 100) * 60
+    return sign == UInt8(ascii: "+") ? offset : -offset
   }
 
   /// The number of days in a month of the Gregorian calendar; months count from 1.

@@ -18,6 +18,12 @@ import WeirTestSupport
     ("Sat, 31 Dec 2022 00:00:00 GMT", 1_672_444_800),
     ("Wednesday, 01-Jan-75 00:00:00 GMT", 3_313_526_400),
     ("Friday, 01-Jan-77 00:00:00 GMT", 220_924_800),
+    // Zones that HTTP does not have, but servers send.
+    ("Sun, 06 Nov 1994 08:49:37 UTC", 784_111_777), ("Sun, 06 Nov 1994 08:49:37 UT", 784_111_777),
+    ("Sun, 06 Nov 1994 08:49:37 Z", 784_111_777), ("Sun, 06 Nov 1994 08:49:37 +0000", 784_111_777),
+    ("Sun, 06 Nov 1994 08:49:37 -0000", 784_111_777), ("Sun, 06 Nov 1994 09:49:37 +0100", 784_111_777),
+    ("Sun, 06 Nov 1994 03:19:37 -0530", 784_111_777), ("Sunday, 06-Nov-94 08:49:37 UTC", 784_111_777),
+    ("Sunday, 06-Nov-94 08:49:37 +0000", 784_111_777),
   ])
   func dates(text: String, seconds: Int) {
     #expect(HTTPDate.parse(text, now: Self.now) == seconds)
@@ -29,6 +35,9 @@ import WeirTestSupport
     "Sun, 06 Nov 94 08:49:37 GMT", "Sun, 06 Nov 1994 08:49 GMT", "Sun, 06 Nov 1994 8:49:37 GMT",
     "Sunday, 06-Nov-1994 08:49:37 GMT", "Sun Nov  6 08:49:37 94", "Sun, 06 Nov 99999999999999999999 08:49:37 GMT",
     "Sun, -6 Nov 1994 08:49:37 GMT", "Sun, ٠٦ Nov 1994 08:49:37 GMT", "- - - - -", "a b c d e f", "a a-b-cc d GMT",
+    "Sun, 06 Nov 1994 08:49:37 gmt", "Sun, 06 Nov 1994 08:49:37 0000", "Sun, 06 Nov 1994 08:49:37 +000",
+    "Sun, 06 Nov 1994 08:49:37 +00000", "Sun, 06 Nov 1994 08:49:37 +0060", "Sun, 06 Nov 1994 08:49:37 +2400",
+    "Sun, 06 Nov 1994 08:49:37 +00:00", "Sun, 06 Nov 1994 08:49:37",
   ])
   func nonDates(text: String) {
     #expect(HTTPDate.parse(text, now: Self.now) == nil)

@@ -36,8 +36,8 @@ extension RequestOutcome {
   private init(_ reason: WeirError.ResponseSerializationFailureReason) {
     switch reason {
     case .inputFileNil, .inputFileReadFailed: self = .fileError
-    case .inputDataNilOrZeroLength, .stringSerializationFailed, .jsonSerializationFailed, .decodingFailed,
-      .customSerializationFailed, .invalidEmptyResponse:
+    case .inputDataNilOrZeroLength, .stringSerializationFailed, .unknownCharset, .jsonSerializationFailed,
+      .decodingFailed, .customSerializationFailed, .invalidEmptyResponse:
       self = .serializationFailed
     }
   }

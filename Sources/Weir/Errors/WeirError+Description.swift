@@ -168,7 +168,10 @@ extension WeirError.ResponseSerializationFailureReason {
       "The body is empty; emptyResponseCodes and emptyRequestMethods say when it may be."
     case .inputFileNil: "There is no downloaded file."
     case .inputFileReadFailed(let url): "The downloaded file could not be read: \(url.path)"
-    case .stringSerializationFailed(let encoding): "The body is not text in \(encoding)."
+    case .stringSerializationFailed(let encoding):
+      "The body is not text in \(Charset.name(of: encoding) ?? encoding.description)."
+    case .unknownCharset(let name):
+      "The charset \(name) of the response is not known; give the serializer an encoding."
     case .jsonSerializationFailed(let error): "The body is not JSON: \(error.text)"
     case .decodingFailed(let error): "The body could not be decoded: \(error.text)"
     case .customSerializationFailed(let error): error.text

@@ -85,6 +85,7 @@ extension WeirError.ResponseSerializationFailureReason {
     case .inputFileNil: "input_file_nil"
     case .inputFileReadFailed: "input_file_read_failed"
     case .stringSerializationFailed: "string_serialization_failed"
+    case .unknownCharset: "unknown_charset"
     case .jsonSerializationFailed: "json_serialization_failed"
     case .decodingFailed: "decoding_failed"
     case .customSerializationFailed: "custom_serialization_failed"

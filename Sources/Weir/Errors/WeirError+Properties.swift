@@ -139,7 +139,7 @@ extension WeirError.ResponseSerializationFailureReason {
   var underlyingError: (any Error)? {
     switch self {
     case .jsonSerializationFailed(let error), .decodingFailed(let error), .customSerializationFailed(let error): error
-    case .inputDataNilOrZeroLength, .inputFileNil, .inputFileReadFailed, .stringSerializationFailed,
+    case .inputDataNilOrZeroLength, .inputFileNil, .inputFileReadFailed, .stringSerializationFailed, .unknownCharset,
       .invalidEmptyResponse:
       nil
     }

@@ -129,6 +129,9 @@ extension WeirError {
     case inputFileReadFailed(at: URL)
     /// The bytes are not valid text in that encoding.
     case stringSerializationFailed(encoding: String.Encoding)
+    /// The response names a charset that is not known, with that name in lower case. A serializer's `encoding` takes
+    /// precedence over it.
+    case unknownCharset(String)
     /// The bytes are not JSON.
     case jsonSerializationFailed(error: any Error)
     /// The decoder failed.

@@ -4,7 +4,7 @@ struct FormKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
   init(encoder: FormNodeEncoder) {
     self.encoder = encoder
-    encoder.node.becomeObject()
+    encoder.node.beginObject()
   }
 
   var codingPath: [any CodingKey] { encoder.codingPath }
@@ -39,14 +39,17 @@ struct FormKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     encoder.nested(encoder.node, key: FormKey(stringValue: "super"))
   }
 
-  func superEncoder(forKey key: Key) -> any Encoder { child(key) }
+  func superEncoder(forKey key: Key) -> any Encoder {
+    if case .text = encoder.node.child(forKey: key.stringValue)?.content { return child(key) }
+    return existingOrNewChild(key)
+  }
 
   private func child(_ key: Key) -> FormNodeEncoder {
     encoder.nested(encoder.node.setChild(forKey: key.stringValue), key: key)
   }
 
   /// A second nested container under a key continues the first if both are of the same kind, else it replaces the
-  /// first.
+  /// first as soon as something is written into it.
   private func existingOrNewChild(_ key: Key) -> FormNodeEncoder {
     let node = encoder.node.child(forKey: key.stringValue) ?? encoder.node.setChild(forKey: key.stringValue)
     return encoder.nested(node, key: key)
@@ -86,7 +89,7 @@ struct FormUnkeyedContainer: UnkeyedEncodingContainer {
 
   init(encoder: FormNodeEncoder) {
     self.encoder = encoder
-    encoder.node.becomeArray()
+    encoder.node.beginArray()
   }
 
   var codingPath: [any CodingKey] { encoder.codingPath }
@@ -111,7 +114,12 @@ struct FormUnkeyedContainer: UnkeyedEncodingContainer {
     child().unkeyedContainer()
   }
 
-  func superEncoder() -> any Encoder { child() }
+  /// A superclass is one more element. Where another container under the same key has written keys, those of the
+  /// superclass are written beside them, as Alamofire does.
+  func superEncoder() -> any Encoder {
+    if case .object = encoder.node.content { return encoder }
+    return child()
+  }
 
   private func child() -> FormNodeEncoder {
     let key = FormKey(intValue: count)

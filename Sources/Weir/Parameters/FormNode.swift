@@ -1,5 +1,5 @@
 /// One value of a form while it is encoded. Containers write into the node that they were made for, and the last value
-/// written counts.
+/// written counts: a container of another kind replaces what is there with its first key or element, not before.
 final class FormNode {
   enum Content {
     case empty
@@ -35,23 +35,21 @@ final class FormNode {
     return true
   }
 
-  /// Makes the node an object, unless it is one.
-  func becomeObject() {
-    if case .object = content { return }
-    content = .object(Members())
+  /// Makes an empty node an object.
+  func beginObject() {
+    if case .empty = content { content = .object(Members()) }
   }
 
-  /// Makes the node an array, unless it is one.
-  func becomeArray() {
-    if case .array = content { return }
-    content = .array([])
+  /// Makes an empty node an array.
+  func beginArray() {
+    if case .empty = content { content = .array([]) }
   }
 
   /// Returns a new child under a key; it replaces an existing one.
   func setChild(forKey key: String) -> FormNode {
-    becomeObject()
     let node = FormNode()
-    guard case .object(var members) = content else { return node }
+    var members = Members()
+    if case .object(let present) = content { members = present }
     // Drops the other reference to the members, which would otherwise be copied.
     content = .empty
     members.set(key, to: node)
@@ -67,9 +65,9 @@ final class FormNode {
 
   /// Returns a new child at the end.
   func appendChild() -> FormNode {
-    becomeArray()
     let node = FormNode()
-    guard case .array(var children) = content else { return node }
+    var children: [FormNode] = []
+    if case .array(let present) = content { children = present }
     content = .empty
     children.append(node)
     content = .array(children)
@@ -100,7 +98,7 @@ struct FormSerializer {
 
   func text(of root: FormNode) -> String {
     guard case .object(let members) = root.content else { return "" }
-    return joined(members.all.map { text(of: $0.node, path: $0.key) })
+    return joined(members.all.map { text(of: $0.node, path: $0.key) }, sorted: options.alphabetizeKeyValuePairs)
   }
 
   private func text(of node: FormNode, path: String) -> String {
@@ -108,16 +106,20 @@ struct FormSerializer {
     case .empty: ""
     case .text(let text): "\(escaped(options.keyEncoding.encode(path)))=\(escaped(text))"
     case .object(let members):
-      joined(members.all.map { text(of: $0.node, path: path + options.keyPathEncoding.encode($0.key)) })
+      joined(
+        members.all.map { text(of: $0.node, path: path + options.keyPathEncoding.encode($0.key)) },
+        sorted: options.alphabetizeKeyValuePairs)
+    // The elements keep their order, which is a part of the value.
     case .array(let nodes):
-      joined(nodes.enumerated().map { text(of: $1, path: options.arrayEncoding.encode(path, atIndex: $0)) })
+      joined(
+        nodes.enumerated().map { text(of: $1, path: options.arrayEncoding.encode(path, atIndex: $0)) }, sorted: false)
     }
   }
 
-  /// Joins the texts of a level in order; an empty array or object adds nothing.
-  private func joined(_ texts: [String]) -> String {
+  /// Joins the texts of a level; an empty array or object adds nothing.
+  private func joined(_ texts: [String], sorted: Bool) -> String {
     let present = texts.filter { !$0.isEmpty }
-    return (options.alphabetizeKeyValuePairs ? present.sorted() : present).joined(separator: "&")
+    return (sorted ? present.sorted() : present).joined(separator: "&")
   }
 
   private func escaped(_ text: String) -> String {

@@ -11,7 +11,8 @@ public final class URLEncodedFormEncoder: Sendable {
     case invalidRootObject(String)
   }
 
-  /// Whether pairs are sorted as text, at each level; otherwise they keep the order of encoding.
+  /// Whether the pairs of an object are sorted as text, at each level; otherwise they keep the order of encoding, as the
+  /// elements of an array always do.
   public let alphabetizeKeyValuePairs: Bool
   /// How the keys of elements are written; default `key[]`.
   public let arrayEncoding: ArrayEncoding

@@ -7,9 +7,10 @@ enum ConfigurationFile {
   /// - Parameters:
   ///   - acceptsEmpty: whether an empty file counts as a mapping without keys.
   ///   - quotesValues: whether error texts may repeat values.
+  ///   - readsAsGo: whether scalars are read as Go's yaml.v3 reads them, for files that Go's programs read too.
   ///   - reads: notes files that the document names and that are read with it.
   static func parse<Value>(
-    _ bytes: [UInt8], file: String, acceptsEmpty: Bool = false, quotesValues: Bool = true,
+    _ bytes: [UInt8], file: String, acceptsEmpty: Bool = false, quotesValues: Bool = true, readsAsGo: Bool = false,
     noting reads: FilesRead? = nil,
     _ build: (ConfigurationReader) -> Value?
   ) throws(ConfigurationError) -> Value {
@@ -19,7 +20,7 @@ enum ConfigurationFile {
     } catch {
       throw ConfigurationError(file: file, problems: [error])
     }
-    let findings = ConfigurationFindings(quotesValues: quotesValues, reads: reads)
+    let findings = ConfigurationFindings(quotesValues: quotesValues, readsAsGo: readsAsGo, reads: reads)
     let value = build(ConfigurationReader(yaml.root, findings))
     let problems = yaml.problems + findings.unknownKeys + findings.problems
     guard let value, problems.isEmpty else { throw ConfigurationError(file: file, problems: problems) }

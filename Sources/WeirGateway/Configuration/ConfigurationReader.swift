@@ -45,7 +45,7 @@ struct ConfigurationReader {
       mismatch(kind.name)
       return nil
     }
-    guard let value = kind.read(scalar.value) else {
+    guard let value = kind.read(scalar.value) ?? (findings.readsAsGo ? kind.readAsGo(scalar) : nil) else {
       mismatch(kind.name, hint: isNull ? "" : kind.hint)
       return nil
     }
@@ -130,11 +130,12 @@ struct ConfigurationKeys {
   }
 
   /// The value of a key; nil if the key is missing. A key without a value is present: a user who writes `timeout:`
-  /// intends something, so it is read as a value of the wrong type.
+  /// intends something, so it is read as a value of the wrong type. For Go it is missing.
   mutating func take(_ key: String) -> ConfigurationReader? {
     asked.insert(key)
     guard let entry = entries.first(where: { $0.key == key }) else { return nil }
-    return mapping.reader(of: entry.value, path: mapping.path.key(key))
+    let reader = mapping.reader(of: entry.value, path: mapping.path.key(key))
+    return mapping.findings.readsAsGo && reader.isNull ? nil : reader
   }
 
   mutating func take<Value>(
@@ -169,13 +170,16 @@ struct ConfigurationKeys {
 final class ConfigurationFindings {
   /// Whether error texts may repeat values.
   let quotesValues: Bool
+  /// Whether scalars are read as Go's yaml.v3 reads them.
+  let readsAsGo: Bool
   /// Notes files that are read with the configuration, as far as nothing else looks at them.
   let reads: FilesRead?
   fileprivate(set) var problems: [ConfigurationProblem] = []
   fileprivate(set) var unknownKeys: [ConfigurationProblem] = []
 
-  init(quotesValues: Bool, reads: FilesRead? = nil) {
+  init(quotesValues: Bool, readsAsGo: Bool = false, reads: FilesRead? = nil) {
     self.quotesValues = quotesValues
+    self.readsAsGo = readsAsGo
     self.reads = reads
   }
 }
@@ -187,17 +191,29 @@ struct ConfigurationKind<Value> {
   /// A hint that error texts add if the scalar is of another kind.
   var hint = ""
   let read: (YAMLScalar.Value) -> Value?
+  /// Reads what Go's yaml.v3 takes for such a value besides.
+  var readAsGo: (YAMLScalar) -> Value? = { _ in nil }
 }
 
 extension ConfigurationKind<String> {
   static var string: Self {
-    Self(name: "a string", hint: "; write it in quotes") { if case .string(let value) = $0 { value } else { nil } }
+    Self(
+      name: "a string", hint: "; write it in quotes", read: { if case .string(let value) = $0 { value } else { nil } },
+      readAsGo: { $0.value == .null ? "" : $0.text })
   }
 }
 
 extension ConfigurationKind<Bool> {
   static var boolean: Self {
-    Self(name: "true or false") { if case .bool(let value) = $0 { value } else { nil } }
+    Self(
+      name: "true or false", read: { if case .bool(let value) = $0 { value } else { nil } },
+      readAsGo: { scalar in
+        switch scalar.text {
+        case "y", "Y", "yes", "Yes", "YES", "on", "On", "ON": true
+        case "n", "N", "no", "No", "NO", "off", "Off", "OFF": false
+        default: nil
+        }
+      })
   }
 }
 

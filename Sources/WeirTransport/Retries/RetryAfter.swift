@@ -11,11 +11,13 @@ package enum RetryAfter {
   }
 
   /// The wait that a value asks for, in seconds from 0 on, however long; nil when it is neither seconds nor a date.
+  /// Seconds may have a fraction (`1.5`), which some servers send: without that wait they would be asked again at once.
   ///
   /// - Parameter now: The date in seconds since 1970.
   package static func delay(_ value: String, now: Double) -> Double? {
     let text = String(FieldSyntax.trimmed(Substring(value)))
-    if !text.isEmpty, text.utf8.allSatisfy(\.isDigit) {
+    let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    if parts.count <= 2, parts.allSatisfy({ !$0.isEmpty && $0.allSatisfy(\.isDigit) }) {
       // More digits than an integer holds are still a number of seconds: a long one.
       return Double(text) ?? .greatestFiniteMagnitude
     }

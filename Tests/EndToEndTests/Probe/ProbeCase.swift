@@ -34,6 +34,8 @@ struct ProbeCase: Sendable, CustomTestStringConvertible {
       http: ["follow_redirects: false", "valid_status_codes: [302]"]),
     ProbeCase(name: "redirect_stays_old", target: "https://{tls}/to", http: ["no_follow_redirects: true"]),
     ProbeCase(name: "redirect_with_cookie", target: "http://{plain}/login"),
+    ProbeCase(name: "redirect_two_locations", target: "http://{two locations}/"),
+    ProbeCase(name: "redirect_empty_location", target: "http://{empty location}/"),
     // TLS
     ProbeCase(name: "tls", target: "https://{tls}/ok"),
     ProbeCase(name: "tls_by_name", target: "https://{tls by name}/ok"),
@@ -98,6 +100,28 @@ struct ProbeCase: Sendable, CustomTestStringConvertible {
       ]),
     ProbeCase(name: "gzip_raw", target: "http://{plain}/gzip", http: ["headers: { Accept-Encoding: gzip }"]),
     ProbeCase(name: "gzip_not", target: "http://{plain}/ok", http: ["compression: gzip"]),
+    ProbeCase(name: "gzip_empty", target: "http://{nothing}/", http: ["compression: gzip"]),
+    ProbeCase(name: "gzip_no_content", target: "http://{plain}/empty", http: ["compression: gzip"]),
+    ProbeCase(name: "gzip_head", target: "http://{plain}/ok", http: ["compression: gzip", "method: HEAD"]),
+    ProbeCase(name: "deflate_empty", target: "http://{nothing}/", http: ["compression: deflate"]),
+    ProbeCase(
+      name: "deflate_empty_regexp", target: "http://{nothing}/",
+      http: ["compression: deflate", "fail_if_body_not_matches_regexp: ['^$']"]),
+    ProbeCase(name: "empty", target: "http://{nothing}/", http: ["fail_if_body_not_matches_regexp: ['^$']"]),
+    // Scalars and expressions as Go takes them
+    ProbeCase(name: "words", target: "http://{plain}/to", http: ["follow_redirects: no", "fail_if_not_ssl: off"]),
+    ProbeCase(name: "words_fail", target: "http://{plain}/ok", http: ["fail_if_not_ssl: yes"]),
+    ProbeCase(
+      name: "numbers", target: "http://{plain}/ok",
+      http: ["headers: { X-A: 1.50, X-B: }", "fail_if_body_not_matches_regexp: [12]"]),
+    ProbeCase(
+      name: "nothing_given", target: "http://{plain}/ok",
+      http: ["tls_config:", "basic_auth:", "method:", "valid_status_codes:"], trusts: false),
+    ProbeCase(name: "octal", target: "http://{plain}/ok", http: ["fail_if_body_not_matches_regexp: ['^\\127elcome']"]),
+    ProbeCase(name: "anchors", target: "http://{plain}/ok", http: ["fail_if_body_not_matches_regexp: ['^*weir$*']"]),
+    ProbeCase(name: "anchor_fails", target: "http://{plain}/ok", http: ["fail_if_body_not_matches_regexp: ['^+weir']"]),
+    ProbeCase(
+      name: "flags_off", target: "http://{plain}/ok", http: ["fail_if_body_not_matches_regexp: ['(?s-i)Welcome.*12']"]),
     // Fields
     ProbeCase(
       name: "field", target: "http://{fields}/", http: ["fail_if_header_not_matches: [{ header: x-a, regexp: two }]"]),

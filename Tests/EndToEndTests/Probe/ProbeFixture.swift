@@ -133,6 +133,13 @@ struct ProbeFixture {
     "fields": [
       .send(Array("HTTP/1.1 200 OK\r\nX-A: one\r\nX-A: two\r\nX-Empty:\r\nContent-Length: 2\r\n\r\nok".utf8))
     ],
+    "two locations": [
+      .send(
+        Array(
+          "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nLocation: /ok\r\nContent-Length: 0\r\n\r\n".utf8))
+    ],
+    "empty location": [.send(Array("HTTP/1.1 302 Found\r\nLocation:\r\nContent-Length: 0\r\n\r\n".utf8))],
+    "nothing": [.send(Array("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".utf8))],
     "silent": [.awaitClose],
     "gone": [.close],
     "octets": [.send(Array("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\na".utf8) + [0, 0xff] + Array("bc".utf8))],

@@ -187,6 +187,8 @@ import WeirTestSupport
       ("Retry-After: 0\r\nRetry-After: 31", nil, 1), ("Retry-After: 31\r\nRetry-After: soon", nil, 1),
       ("Retry-After: 0\r\nRetry-After: Sun, 06 Nov 2094 08:49:37 GMT", nil, 1),
       ("Retry-After: 0\r\nRetry-After: Sun, 06 Nov 1994 08:49:37 GMT", nil, 3),
+      ("Retry-After: 31.5", nil, 1), ("Retry-After: Sun, 06 Nov 2094 08:49:37 UTC", nil, 1),
+      ("Retry-After: Sun, 06 Nov 2094 08:49:37 +0000", nil, 1),
     ] as [(String, String?, Int)])
   func theUpstreamHasTheLastWord(field: String, finalField: String?, attempts: Int) throws {
     let upstream = try ScriptedServer(.answering("HTTP/1.1 503 No\r\nContent-Length: 0\r\n\(field)\r\n\r\n"))

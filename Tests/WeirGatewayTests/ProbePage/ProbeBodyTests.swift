@@ -50,4 +50,16 @@ import WeirTestSupport
     #expect(reader.body.failure == "the body is longer than body_size_limit, 1048576 bytes")
     #expect(reader.body.count == 1 << 20)
   }
+
+  /// A body without an octet is of no coding; one without a module's coding may be empty.
+  @Test(arguments: [
+    ("compression: gzip", true, true), ("compression: deflate", true, false), ("method: GET", false, false),
+  ])
+  func nothingIsNotCoded(http: String, fails: Bool, isNotDecodable: Bool) throws {
+    var reader = try ProbeBodyReader(module(http))
+    let isWanted = [UInt8]().withUnsafeBytes { reader.take($0) }
+    reader.end()
+    #expect(isWanted)
+    #expect((reader.body.failure != nil) == fails && reader.body.isNotDecodable == isNotDecodable)
+  }
 }

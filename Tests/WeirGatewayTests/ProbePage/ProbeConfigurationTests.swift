@@ -74,6 +74,60 @@ import WeirTestSupport
     #expect(!"\(module)".contains("secret\n") || !"\(module)".contains(": secret"))
   }
 
+  /// Files that blackbox_exporter reads, by Go's yaml.v3.
+  @Test func readsScalarsAsGoDoes() throws {
+    let configuration = try read(
+      """
+      targets:
+      modules:
+        words:
+          prober: http
+          http:
+            follow_redirects: no
+            fail_if_ssl: yes
+            fail_if_not_ssl: "on"
+            enable_http2: Off
+            ip_protocol_fallback: n
+            method: 5
+            body: 1.50
+            headers: { X-Number: 0x10, X-Boolean: true, X-Nothing: }
+            basic_auth: { username: 1, password: 007 }
+            fail_if_body_matches_regexp: [123]
+        empty:
+          prober: http
+          timeout:
+          http:
+            tls_config:
+            basic_auth:
+            authorization:
+            bearer_token: ~
+            method:
+            headers:
+            valid_status_codes:
+            valid_http_versions: null
+            follow_redirects:
+            body_size_limit:
+            compression:
+            fail_if_body_matches_regexp:
+            fail_if_header_matches:
+            preferred_ip_protocol:
+            proxy_url:
+            oauth2:
+        bare: { prober: http, http: }
+      """)
+    let words = try #require(configuration.modules["words"])
+    #expect(!words.followsRedirects && words.failsIfSecure && words.failsIfPlain && !words.allowsHTTP2)
+    #expect(!words.fallsBack && words.method == "5" && words.body == "1.50")
+    #expect(words.headers.map(\.value) == ["0x10", "true", ""])
+    #expect(words.authorization == .basic(user: "1", password: .text("007")))
+    #expect(words.bodyMustNotMatch.map(\.source) == ["123"])
+    for name in ["empty", "bare"] {
+      var module = try #require(configuration.modules[name])
+      module.text = ProbeModule().text
+      #expect(module == ProbeModule())
+    }
+  }
+
   @Test(
     arguments: [
       (
@@ -116,7 +170,12 @@ import WeirTestSupport
           + "module to blackbox_exporter"
       ),
       ("method: a b", "4:15: modules.m.http.method: is not a method"),
-      ("method: 5", "4:15: modules.m.http.method: expected a string, found a number; write it in quotes"),
+      ("method: [GET]", "4:15: modules.m.http.method: expected a string, found a list"),
+      ("fail_if_ssl: 1", "4:20: modules.m.http.fail_if_ssl: expected true or false, found a number"),
+      (
+        "{valid_status_codes: &codes [200], headers: *codes}",
+        "4:51: modules.m.http.headers: aliases (*name) are not supported; repeat the value"
+      ),
       (
         "compression: br",
         "4:20: modules.m.http.compression: br is not supported; ask for gzip, or leave this module to "

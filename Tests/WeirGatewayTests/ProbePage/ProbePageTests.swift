@@ -28,6 +28,7 @@ import WeirTestSupport
   @Test(
     arguments: [
       ("target=a", nil, 119.5), ("target=a", "10", 9.5), ("target=a", "0.6", 0.3), ("target=a", "0", 119.5),
+      ("target=a", "", 119.5),
       ("target=a&module=quick", nil, 2), ("target=a&module=quick", "1", 0.5), ("target=a&module=quick", "10", 2),
     ] as [(String, String?, Double)])
   func timeouts(query: String, scrape: String?, seconds: Double) throws {

@@ -109,7 +109,10 @@ struct RetryTransferTests {
       Wish(field: .date(in: -100), delay: 2...2, source: "backoff"),
       Wish(field: .text("-5"), delay: 2...2, source: "backoff"),
       Wish(field: .text("soon"), delay: 2...2, source: "backoff"),
+      Wish(field: .text("2.5"), delay: 2.5...2.5, source: "retry_after"),
       Wish(field: .text("1.5"), delay: 2...2, source: "backoff"),
+      Wish(field: .text("Sun, 06 Nov 2094 08:49:37 UTC"), delay: 60...60, source: "retry_after"),
+      Wish(field: .text("Sun, 06 Nov 2094 08:49:37 +0000"), delay: 60...60, source: "retry_after"),
     ]
 
     private static func date(in seconds: Double) -> String {

@@ -155,6 +155,7 @@ struct ErrorSample: Sendable, CustomTestStringConvertible {
     serialization(.inputFileReadFailed(at: file), .fileError, "input_file_read_failed", ["/dir/file"]),
     serialization(
       .stringSerializationFailed(encoding: .utf8), .serializationFailed, "string_serialization_failed", ["UTF-8"]),
+    serialization(.unknownCharset("x-klingon"), .serializationFailed, "unknown_charset", ["x-klingon", "encoding"]),
     serialization(
       .jsonSerializationFailed(error: reason), .serializationFailed, "json_serialization_failed", ["sample reason"]),
     serialization(.decodingFailed(error: reason), .serializationFailed, "decoding_failed", ["sample reason"]),

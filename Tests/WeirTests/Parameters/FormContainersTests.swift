@@ -62,7 +62,7 @@ import Testing
       var again = root.nestedContainer(keyedBy: Encoding.Key.self, forKey: .b)
       try again.encode(2, forKey: .c)
     }
-    #expect(text == "a[]=1&a[]=2.5&a[][]=1&a[][b]=x&b[a]=1&b[c]=2")
+    #expect(text == "a[]=1&a[][b]=x&a[][]=1&a[]=2.5&b[a]=1&b[c]=2")
   }
 
   @Test func singleValueContainers() throws {
@@ -133,6 +133,47 @@ import Testing
       try root.encode(6, forKey: .c)
     }
     #expect(underOneKey == "a[]=2&b[]=4&c=6")
+  }
+
+  /// The two classes of Alamofire's own tests that ask for containers under a key that has one.
+  @Test("A container that is asked for again under a key keeps what the first one got")
+  func containersAskedForAgain() throws {
+    let superclasses = try Self.text { encoder in
+      var root = encoder.container(keyedBy: Encoding.Key.self)
+      try root.encode([1, 2, 3], forKey: .a)
+      var whole = root.superEncoder().container(keyedBy: Encoding.Key.self)
+      try whole.encode("one", forKey: .a)
+      var underKey = root.superEncoder(forKey: .a).container(keyedBy: Encoding.Key.self)
+      try underKey.encode(2, forKey: .b)
+      var array = root.nestedUnkeyedContainer(forKey: .a)
+      #expect(array.count == 0)
+      var ofArray = array.superEncoder().container(keyedBy: Encoding.Key.self)
+      try ofArray.encode("one", forKey: .a)
+    }
+    #expect(superclasses == "a[a]=one&a[b]=2")
+    let unwritten = try Self.text { encoder in
+      var root = encoder.container(keyedBy: Encoding.Key.self)
+      var keyed = root.nestedContainer(keyedBy: Encoding.Key.self, forKey: .a)
+      try keyed.encode(1, forKey: .b)
+      _ = root.nestedUnkeyedContainer(forKey: .a)
+      var array = root.nestedUnkeyedContainer(forKey: .b)
+      try array.encode(2)
+      _ = root.nestedContainer(keyedBy: Encoding.Key.self, forKey: .b)
+      try root.encode(3, forKey: .c)
+      _ = root.nestedUnkeyedContainer(forKey: .c)
+    }
+    #expect(unwritten == "a[b]=1&b[]=2&c=3")
+    let supers = try Self.text { encoder in
+      var root = encoder.container(keyedBy: Encoding.Key.self)
+      var first = root.superEncoder(forKey: .a).container(keyedBy: Encoding.Key.self)
+      try first.encode(1, forKey: .a)
+      var second = root.superEncoder(forKey: .a).container(keyedBy: Encoding.Key.self)
+      try second.encode(2, forKey: .b)
+      try root.encode(3, forKey: .b)
+      var value = root.superEncoder(forKey: .b).singleValueContainer()
+      try value.encode(4)
+    }
+    #expect(supers == "a[a]=1&a[b]=2&b=4")
   }
 
   @Test("A key that comes again replaces")

@@ -111,25 +111,25 @@ import Testing
 
   @Test(
     arguments: [
-      (nil, "iso-8859-1", true), ("", "", true), ("text/plain; charset=utf-8", "utf-8", false),
-      ("text/plain; charset=nonsense", "", true), ("text/plain", "", true),
-    ] as [(String?, String, Bool)])
-  func charsetOfTheResponse(type: String?, name: String, isLatin1: Bool) throws {
+      (nil, true), ("", true), ("text/plain; charset=utf-8", false), ("text/plain; charset=utf8", false),
+      ("text/plain; charset=", true), ("text/plain", true),
+    ] as [(String?, Bool)])
+  func charsetOfTheResponse(type: String?, isLatin1: Bool) throws {
     let response = try type.map { try Self.response(200, "Content-Type: \($0)\r\n") }
     let text = try Self.serialize(.string, response: response, data: Data("ü".utf8))
     #expect(text == (isLatin1 ? "Ã¼" : "ü"))
   }
 
-  @Test(
-    arguments: [
-      ("utf-8", .utf8), ("UTF-8", .utf8), ("\"utf-8\"", .utf8), ("iso-8859-1", .isoLatin1), ("utf-16", .utf16),
-      ("iso-10646-ucs-2", .utf16), ("unicode-1-1", .utf16), ("utf-16be", .utf16BigEndian),
-      ("utf-16le", .utf16LittleEndian), ("utf-32", .utf32), ("utf-32be", .utf32BigEndian),
-      ("utf-32le", .utf32LittleEndian), ("x", .isoLatin1), ("", .isoLatin1),
-    ] as [(String, String.Encoding)])
-  func charsets(name: String, encoding: String.Encoding) {
-    #expect(Charset.encoding(ofContentType: "text/plain;a=b; CharSet = \(name) ;x") == encoding)
-    #expect(Charset.encoding(ofContentType: name) == .isoLatin1)
+  @Test(arguments: ["nonsense", "euc-jp", "utf-7", "x-user-defined"])
+  func anUnknownCharsetIsNamed(name: String) throws {
+    let response = try Self.response(200, "Content-Type: text/plain; charset=\"\(name.uppercased())\"\r\n")
+    let reason = try Self.reason { try Self.serialize(.string, response: response, data: Data("a".utf8)) }
+    guard case .unknownCharset(name) = reason else {
+      Issue.record("\(String(describing: reason))")
+      return
+    }
+    let text = try Self.serialize(.string(encoding: .utf8), response: response, data: Data("ü".utf8))
+    #expect(text == "ü")
   }
 
   @Test func theGivenEncodingGoesFirst() throws {
@@ -143,6 +143,12 @@ import Testing
     guard case .stringSerializationFailed(.utf8) = reason else {
       Issue.record("\(String(describing: reason))")
       return
+    }
+    for (charset, octet, shown) in [("us-ascii", 0x80, "ASCII"), ("GBK", 0xFF, "gb18030"), ("cp1252", 0x81, "Windows")]
+    {
+      let response = try Self.response(200, "Content-Type: text/plain; charset=\(charset)\r\n")
+      let reason = try Self.reason { try Self.serialize(.string, response: response, data: Data([UInt8(octet)])) }
+      #expect(reason?.text.contains(shown) == true, "\(String(describing: reason))")
     }
   }
 

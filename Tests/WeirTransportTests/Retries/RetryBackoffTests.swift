@@ -95,7 +95,11 @@ import WeirTestSupport
       ("Sun, 06 Nov 1994 08:49:37 GMT", 0), ("Sun, 06 Nov 1994 08:49:47 GMT", 10),
       ("Sunday, 06-Nov-94 08:49:47 GMT", 10), ("Sun Nov  6 08:49:47 1994", 10),
       ("Sun, 06 Nov 1994 08:49:27 GMT", 0), ("Mon, 06 Nov 1995 08:49:37 GMT", 31_536_000),
-      ("", nil), ("-1", nil), ("1.5", nil), ("1e3", nil), ("soon", nil), ("٧", nil), ("1, 2", nil), ("0x10", nil),
+      // What other than RFC 9110 servers send, and mean.
+      ("1.5", 1.5), ("0.0", 0), ("120.000", 120), ("Sun, 06 Nov 1994 08:49:47 UTC", 10),
+      ("Sun, 06 Nov 1994 08:49:47 +0000", 10), ("Sun, 06 Nov 1994 09:49:47 +0100", 10),
+      ("", nil), ("-1", nil), ("1.", nil), (".5", nil), (".", nil), ("1.5.2", nil), ("1,5", nil), ("1.5s", nil),
+      ("-1.5", nil), ("1e3", nil), ("soon", nil), ("٧", nil), ("1, 2", nil), ("0x10", nil),
     ] as [(String, Double?)])
   func values(value: String, delay: Double?) {
     #expect(RetryAfter.delay(value, now: Self.now) == delay)

@@ -35,6 +35,8 @@ struct PatternTranslation {
     var repetitions = 1
     /// Where the last atom begins in the output; nil if nothing can be repeated.
     var atom: Int?
+    /// The last anchor, if nothing but it precedes. It matches no octet, so that repeating it changes little.
+    var anchor: String?
     /// Repetitions within the last atom.
     var atomRepetitions = 1
   }
@@ -51,16 +53,20 @@ struct PatternTranslation {
 
   // MARK: Flags
 
-  /// Takes `(?ims)` at the start.
+  /// Takes `(?ims-U)` at the start.
   private mutating func takeFlags() throws(Refusal) {
     while input[position...].starts(with: "(?".utf8),
       let end = input[position...].firstIndex(of: UInt8(ascii: ")"))
     {
-      let flags = input[(position + 2)..<end]
-      guard !flags.isEmpty, flags.allSatisfy({ "imsU".utf8.contains($0) }) else { return }
-      if flags.contains(UInt8(ascii: "i")) { ignoresCase = true }
-      if flags.contains(UInt8(ascii: "m")) { isMultiline = true }
-      if flags.contains(UInt8(ascii: "s")) { dotMatchesAll = true }
+      let parts = input[(position + 2)..<end].split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+      guard parts.count <= 2, parts.count == 1 || !parts[1].isEmpty,
+        parts.allSatisfy({ $0.allSatisfy("imsU".utf8.contains) })
+      else { return }
+      for (flags, isOn) in zip(parts, [true, false]) {
+        if flags.contains(UInt8(ascii: "i")) { ignoresCase = isOn }
+        if flags.contains(UInt8(ascii: "m")) { isMultiline = isOn }
+        if flags.contains(UInt8(ascii: "s")) { dotMatchesAll = isOn }
+      }
       position = end + 1
     }
     if ignoresCase, input.contains(where: { $0 >= 0x80 }) {
@@ -88,13 +94,16 @@ struct PatternTranslation {
       position += 1
       text += ")"
       levels[levels.count - 1].atom = 0
+      levels[levels.count - 1].anchor = nil
       levels[levels.count - 1].atomRepetitions = level.repetitions
     case UInt8(ascii: "|"):
       position += 1
       text += "|"
       if levels.count == 1 { hasAlternatives = true }
       levels[levels.count - 1].atom = nil
-    case UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "?"): try takeRepetition(String(UnicodeScalar(octet)), 1)
+      levels[levels.count - 1].anchor = nil
+    case UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "?"):
+      try takeRepetition(String(UnicodeScalar(octet)), least: octet == UInt8(ascii: "+") ? 1 : 0, most: 1)
     case UInt8(ascii: "{"):
       if let (least, most, end) = braces() {
         position = end - 1
@@ -102,7 +111,7 @@ struct PatternTranslation {
           throw Refusal("repeats more than \(Self.mostRepetitions) times, or less often than at least")
         }
         let text = most == least ? "{\(least)}" : "{\(least),\(most.map(String.init) ?? "")}"
-        try takeRepetition(text, max(1, most ?? least))
+        try takeRepetition(text, least: least, most: max(1, most ?? least))
       } else {
         position += 1
         append("\\{")
@@ -146,9 +155,16 @@ struct PatternTranslation {
   }
 
   /// Takes a repetition of what precedes, and a `?` that makes it lazy.
-  private mutating func takeRepetition(_ repetition: String, _ count: Int) throws(Refusal) {
+  private mutating func takeRepetition(_ repetition: String, least: Int, most count: Int) throws(Refusal) {
     position += 1
     let level = levels[levels.count - 1]
+    if let anchor = level.anchor {
+      if position < input.count, input[position] == UInt8(ascii: "?") { position += 1 }
+      // An anchor that may be missing is none. POSIX would take the repetition for a character.
+      if least == 0 { text.removeLast(anchor.count) }
+      levels[levels.count - 1].anchor = nil
+      return
+    }
     guard level.atom != nil else {
       throw Refusal(
         "has \(repetition) with nothing to repeat before it; write \\\(repetition.prefix(1)) for the character")
@@ -181,6 +197,7 @@ struct PatternTranslation {
 
   private mutating func append(_ atom: String) {
     levels[levels.count - 1].atom = text.utf8.count
+    levels[levels.count - 1].anchor = nil
     levels[levels.count - 1].atomRepetitions = 1
     text += atom
   }
@@ -188,6 +205,7 @@ struct PatternTranslation {
   private mutating func anchor(_ anchor: String) {
     text += anchor
     levels[levels.count - 1].atom = nil
+    levels[levels.count - 1].anchor = anchor
   }
 
   // MARK: Escapes and brackets
@@ -259,13 +277,26 @@ struct PatternTranslation {
       guard (1..<0x80).contains(value) else { throw Refusal("has a \\x beyond ASCII; write the character itself") }
       position += length
       return UInt8(value)
+    case UInt8(ascii: "0")...UInt8(ascii: "7"):
+      // Octal. A single digit would be what a group matched, which RE2 does not have.
+      let digits = input[(position - 1)...].prefix(3).prefix { $0 & ~7 == UInt8(ascii: "0") }
+      let value = digits.reduce(0) { $0 * 8 + Int($1 & 7) }
+      guard digits.count > 1 || value == 0 else { throw Self.withoutCounterpart(octet) }
+      guard (1..<0x80).contains(value) else {
+        throw Refusal(
+          "has \\\(String(decoding: digits, as: UTF8.self)), which is NUL or beyond ASCII; write the character itself")
+      }
+      position += digits.count - 1
+      return UInt8(value)
     default:
       let isWord = PatternOctets(class: UInt8(ascii: "w"))?.contains(octet) ?? false
-      guard octet < 0x80, !isWord || octet == UInt8(ascii: "_") else {
-        throw Refusal("has \\\(UnicodeScalar(octet)), which has no counterpart in POSIX; write what it stands for")
-      }
+      guard octet < 0x80, !isWord || octet == UInt8(ascii: "_") else { throw Self.withoutCounterpart(octet) }
       return octet
     }
+  }
+
+  private static func withoutCounterpart(_ escaped: UInt8) -> Refusal {
+    Refusal("has \\\(UnicodeScalar(escaped)), which has no counterpart in POSIX; write what it stands for")
   }
 
   private mutating func takeBracket() throws(Refusal) {

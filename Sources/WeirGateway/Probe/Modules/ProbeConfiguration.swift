@@ -27,7 +27,7 @@ package struct ProbeConfiguration: Sendable {
   private init(parsing bytes: [UInt8], file: String, noting reads: FilesRead?) throws(ConfigurationError) {
     let folder = file.utf8.lastIndex(of: UInt8(ascii: "/")).map { file[...$0] } ?? ""
     self = try ConfigurationFile.parse(
-      bytes, file: file, acceptsEmpty: true, quotesValues: false, noting: reads
+      bytes, file: file, acceptsEmpty: true, quotesValues: false, readsAsGo: true, noting: reads
     ) { root in
       root.mapping { keys in
         var configuration = ProbeConfiguration()

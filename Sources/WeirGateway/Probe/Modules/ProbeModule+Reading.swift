@@ -2,7 +2,7 @@ import Weir
 import WeirCurl
 import WeirHTTP
 
-// The keys have the names and meanings of blackbox_exporter 0.23's.
+// The keys have the names and meanings of blackbox_exporter 0.23's, and a key without a value is none.
 
 extension ConfigurationReader {
   /// - Parameter folder: The configuration file's folder with a slash at its end, where relative paths begin.
@@ -13,7 +13,7 @@ extension ConfigurationReader {
       if let seconds = keys.takeSeconds("timeout", within: 0...3600), seconds > 0 { module.timeout = seconds }
       let http = keys.take("http")
       if isHTTP {
-        if let http, !http.isNull { http.take(into: &module, folder: folder) }
+        http?.take(into: &module, folder: folder)
         module.text = ProbeModuleText.text(of: node)
       }
       return isHTTP ? module : nil
@@ -144,10 +144,10 @@ extension ConfigurationKeys {
   }
 
   fileprivate mutating func takeAnswer(into module: inout ProbeModule) {
-    for code in take("valid_status_codes").flatMap({ $0.isNull ? [] : $0.elements() }) ?? [] {
+    for code in take("valid_status_codes")?.elements() ?? [] {
       if let code = code.count(within: 100...999) { module.validStatusCodes.append(code) }
     }
-    for version in take("valid_http_versions").flatMap({ $0.isNull ? [] : $0.elements() }) ?? [] {
+    for version in take("valid_http_versions")?.elements() ?? [] {
       if let version = version.word(among: ["HTTP/1.0", "HTTP/1.1", "HTTP/2.0"]) {
         module.validVersions.append(version)
       }
@@ -163,8 +163,7 @@ extension ConfigurationKeys {
     if let method, !method.isEmpty { module.method = method }
     if let body = take("body", as: .string) { module.body = body }
     var seen: Set<String> = []
-    let headers = take("headers")
-    for (name, value) in headers?.isNull == true ? [] : headers?.entries() ?? [] {
+    for (name, value) in take("headers")?.entries() ?? [] {
       if !seen.insert(FieldSyntax.lowercased(name)).inserted { value.report("the same field is set twice") }
       let text = value.read(as: .string) { text in
         var block = HeaderBlock()
@@ -178,7 +177,7 @@ extension ConfigurationKeys {
   }
 
   private mutating func takeCompression(into module: inout ProbeModule) {
-    guard let reader = take("compression"), !reader.isNull else { return }
+    guard let reader = take("compression") else { return }
     let word = reader.read(as: .string) { word in
       if word == "br" { return "br is not supported; ask for gzip, or leave this module to blackbox_exporter" }
       return ["", "gzip", "deflate", "identity"].contains(word) ? nil : "give one of gzip, deflate, identity"

@@ -148,6 +148,8 @@ struct ProbeBodyReader {
   private let isGzip: Bool
   private let limit: Int64
   private let keeps: Bool
+  /// Whether there was an octet of the body, coded.
+  private var hasBegun = false
   var body = ProbeBody()
 
   init(_ module: ProbeModule) {
@@ -173,6 +175,7 @@ struct ProbeBodyReader {
   /// Takes bytes, and decodes a turn's share of them. Returns false if no more is wanted.
   mutating func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard body.failure == nil else { return false }
+    if !bytes.isEmpty { hasBegun = true }
     guard let decoder else {
       add(bytes)
       return body.failure == nil
@@ -189,9 +192,14 @@ struct ProbeBodyReader {
     return body.failure == nil
   }
 
-  /// The body has ended.
+  /// The body has ended. One without an octet is not of the coding that the module names, as for blackbox_exporter.
   mutating func end() {
     guard body.failure == nil, let decoder else { return }
+    guard hasBegun else {
+      body.failure = "the body is empty"
+      body.isNotDecodable = isGzip
+      return
+    }
     decode { (_) throws(CompressionError) in try decoder.finish() }
   }
 

@@ -120,7 +120,8 @@ final class ProbePage: Sendable {
   /// shorter.
   private static func timeout(_ module: ProbeModule, _ scrapeTimeout: String?) throws(Refusal) -> Double {
     var limit = longest
-    if let scrapeTimeout {
+    // An empty field says nothing, as for blackbox_exporter.
+    if let scrapeTimeout, !scrapeTimeout.isEmpty {
       guard let seconds = Double(scrapeTimeout), seconds.isFinite else {
         throw Refusal(text: "X-Prometheus-Scrape-Timeout-Seconds is not a number")
       }

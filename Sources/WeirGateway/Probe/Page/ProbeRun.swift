@@ -148,10 +148,11 @@ final class ProbeRun {
     }
   }
 
-  /// Where a response sends the probe; nil for one that is no redirect.
+  /// Where a response sends the probe; nil for one that is no redirect. Of several Location fields the first counts, as
+  /// for blackbox_exporter; a client would refuse those that differ.
   private func next(after hop: ProbeHop, _ head: ResponseHead) -> String? {
     guard [301, 302, 303, 307, 308].contains(head.status) else { return nil }
-    return head.location.flatMap { $0.isEmpty ? nil : $0 }
+    return head.values(ofField: "Location").first.flatMap { $0.isEmpty ? nil : $0 }
   }
 
   private func exchangeEnded(_ outcome: ProbeExchange.Outcome, of hop: ProbeHop) {
