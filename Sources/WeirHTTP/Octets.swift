@@ -29,26 +29,30 @@ extension UnsafeRawBufferPointer {
     return begins(with: text)
   }
 
-  /// Whether programs that read fields as environment variables take these octets for the field `name`: they differ at
-  /// most in the case of letters, and in octets that are neither letters nor digits, such as `X.Forwarded_For` does.
+  /// Whether programs that read fields as environment variables take these octets for the field `name`, which is in lower
+  /// case: they differ at most in the case of letters, and in octets that are neither letters nor digits, such as
+  /// `X.Forwarded_For` does.
   @inlinable
   package func isNameForCGI(_ name: UnsafeRawBufferPointer) -> Bool {
     guard count == name.count else { return false }
-    for index in 0..<count where self[index].foldedForCGI != name[index].foldedForCGI { return false }
+    for index in 0..<count {
+      let octet = self[index].lowercased
+      guard octet == name[index] || octet.foldedForCGI == name[index].foldedForCGI else { return false }
+    }
     return true
   }
 
   @inlinable
   package func isNameForCGI(_ name: [UInt8]) -> Bool { name.withUnsafeBytes { isNameForCGI($0) } }
 
-  /// - Parameter name: It is in lower case and begins with a letter.
+  /// - Parameter name: It begins with a letter.
   @inlinable @inline(__always)
   package func isNameForCGI(_ name: StaticString) -> Bool {
-    // Most names differ in their first letter, which is compared without a call.
+    // Most names differ in their first letter, which is compared without a call, and most others are spelled so.
     guard count == name.utf8CodeUnitCount, let base = baseAddress,
       base.load(as: UInt8.self).lowercased == name.utf8Start[0]
     else { return false }
-    return isNameForCGI(UnsafeRawBufferPointer(start: name.utf8Start, count: count))
+    return begins(with: name) || isNameForCGI(UnsafeRawBufferPointer(start: name.utf8Start, count: count))
   }
 
   /// Whether a field name has only letters, digits and hyphens, as all names have that have a meaning here.

@@ -10,40 +10,42 @@ extension ConnectionMachine {
     return drained > timing.drainBytes ? abandonInput(now: now) : nil
   }
 
-  /// Ends our side. The rest of a request that was answered early may take its time, as any body may. A client that waits
-  /// for `100 Continue`, or was too slow, is not expected to send it.
+  /// Ends our side. A body that was answered early may take its time, as any body may. Whether anything follows a head
+  /// that was refused shows soon. A client that waits for `100 Continue`, or was too slow, is not expected to send more.
   mutating func abandonInput(now: MonotonicTime) -> Action {
     if output == .unsent {
       isPersistent = false
       mustLinger = true
       return .flush
     }
-    let isAnsweredEarly = request == .arriving ? !head.awaitsContinue : ending == .refused || ending == .tls
-    linger(isAnsweredEarly ? timing.discard : timing.linger, now: now)
+    let isOwed = request == .arriving ? !head.awaitsContinue : owesBody
+    let isRefused = ending == .refused || ending == .tls
+    linger(
+      isOwed || isRefused ? timing.discard : timing.linger, silently: isOwed ? timing.body : timing.linger, now: now)
     return .shutdown
   }
 
   /// The handshake failed. What still comes is discarded, so that the client can read why.
   mutating func handshakeFailed(now: MonotonicTime) {
     ending = .tls
-    linger(timing.linger, now: now)
+    linger(timing.linger, silently: timing.linger, now: now)
   }
 
-  private mutating func linger(_ seconds: Double, now: MonotonicTime) {
+  private mutating func linger(_ seconds: Double, silently wait: Double, now: MonotonicTime) {
     phase = .lingering
     lingersUntil = now.advanced(bySeconds: seconds)
-    awaitMore(now: now)
+    awaitMore(isStopping ? timing.linger : wait, now: now)
   }
 
   /// Input that comes gives the client time for more, until the end that was set.
   mutating func discard(_ input: Span<UInt8>, at position: inout Int, now: MonotonicTime) -> Action {
-    if position < input.count { awaitMore(now: now) }
+    if position < input.count { awaitMore(isStopping ? timing.linger : timing.body, now: now) }
     position = input.count
     return inputEnded ? end(.close) : .read
   }
 
-  private mutating func awaitMore(now: MonotonicTime) {
-    readDeadline = min(lingersUntil, now.advanced(bySeconds: isStopping ? timing.linger : timing.body))
+  private mutating func awaitMore(_ seconds: Double, now: MonotonicTime) {
+    readDeadline = min(lingersUntil, now.advanced(bySeconds: seconds))
   }
 
   /// Whether so much of the body may remain unread that the connection can't serve another request.

@@ -86,6 +86,8 @@ struct ConnectionMachine {
   private(set) var inputEnded = false
   /// Whether the sending side of a tunnel is closed.
   var hasShutDown = false
+  /// Whether a request was refused of whose body more is to come.
+  private(set) var owesBody = false
   /// Whether there may be input under way that will not be read.
   var mustLinger = false
   var drained = 0
@@ -146,7 +148,11 @@ struct ConnectionMachine {
       case .open: break
       }
       if output == .blocked, response == .none || response == .ended { return .wait }
-      if response == .ended, let action = afterResponse(hasInput: position < input.count, now: now) { return action }
+      if response == .ended, let action = afterResponse(hasInput: position < input.count, now: now) {
+        // What has come already says nothing of what may follow.
+        if phase == .lingering { position = input.count }
+        return action
+      }
       switch request {
       case .none where position == input.count:
         if output == .unsent { return .flush }
@@ -324,6 +330,7 @@ extension ConnectionMachine {
     ending = .refused
     if response == .begun { return end(.reset) }
     refusesHEAD = parser.isForHEAD
+    owesBody = refusal == .bodyTooLarge || request == .arriving && refusal != .slowRequest
     parser.forget()
     isPersistent = false
     mustLinger = true
