@@ -178,9 +178,9 @@ extension RequestAttempt {
       url: use.url, fields: fields, requested: use.requested, received: Self.now, request: use.sent,
       isDecoded: decodesBody)
     guard task.countOfBytesExpectedToReceive <= cache.maximumSize else { return }
-    // A response that varies by Authorization can't be stored if libcurl may have answered a challenge, as the value
-    // that libcurl sent is not known here.
-    if entry.selecting.keys.contains("authorization"), hop.offered != nil { return }
+    // A response that varies by Authorization can't be found again if a challenge was answered: the next request has no
+    // such field before it is challenged too.
+    if entry.selecting.keys.contains("authorization"), hop.authorization != nil { return }
     use.candidate = entry
     use.collected = request is DataRequest ? nil : Data()
   }
