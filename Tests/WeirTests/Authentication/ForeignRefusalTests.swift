@@ -11,6 +11,8 @@ struct ForeignRefusalTests {
   /// Puts its token into a field of its own, and into no request for `/open`.
   private final class KeyAuthenticator: Authenticator {
     let refreshed = Journal<String>()
+    /// The URLs of the requests that were refused, as the authenticator is shown them.
+    let asked = Journal<URL>()
     let field: String
 
     init(_ field: String) { self.field = field }
@@ -29,8 +31,8 @@ struct ForeignRefusalTests {
     func didRequest(
       _ urlRequest: URLRequest, with response: HTTPURLResponse, failDueToAuthenticationError error: any Error
     ) -> Bool {
-      response.statusCode == 401 && urlRequest.url?.host == response.url?.host
-        && urlRequest.url?.port == response.url?.port
+      if let url = urlRequest.url { asked.append(url) }
+      return response.statusCode == 401
     }
 
     func isRequest(_ urlRequest: URLRequest, authenticatedWith credential: Token) -> Bool {
@@ -66,6 +68,7 @@ struct ForeignRefusalTests {
       #expect(request.retryCount == 0)
     }
     #expect(authenticator.refreshed.entries == [])
+    #expect(Set(authenticator.asked.entries.map(\.absoluteString)) == [other.url])
     #expect(other.allRequests.allSatisfy { !$0.has("Authorization") } && other.allRequests.count == 6)
     #expect(await session.answer(server.url).value == "fine", "the window of refreshes is open still")
   }
