@@ -3,6 +3,7 @@
 #include <string.h>
 
 #define FUNCTIONS(USE)          \
+  USE(BIO_ctrl)                 \
   USE(BIO_new)                  \
   USE(BIO_read)                 \
   USE(BIO_s_mem)                \
@@ -15,6 +16,7 @@
   USE(SSL_get0_alpn_selected)   \
   USE(SSL_get0_verified_chain)  \
   USE(SSL_get_peer_cert_chain)  \
+  USE(SSL_get_rbio)             \
   USE(SSL_get_shutdown)         \
   USE(SSL_get_wbio)             \
   USE(SSL_has_pending)          \

@@ -9,8 +9,6 @@ package import WeirIO
 ///
 /// The loop keeps an engine with connections alive until `close`.
 package final class TransferEngine {
-  /// The most bytes of body that one transfer may deliver before the others have had their turn.
-  static let bytesPerTurn = 262_144
   /// How often libcurl's due timeouts are served in one turn.
   static let roundsPerTurn = 8
   static let pooledHandles = 1024

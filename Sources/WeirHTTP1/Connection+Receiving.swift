@@ -9,19 +9,22 @@ extension Connection {
     guard let transfer, transfer.failure == nil else { return }
     if transfer.isReceivingPaused || isHalfTunnel(transfer) { return ignore() }
     // After a pause the parser may have more to say, even if no byte was kept.
-    if parser.hasBegun, !takeKept(transfer) { return }
+    var share = TurnShare()
+    if parser.hasBegun, !takeKept(transfer, &share) { return }
     guard watch() else { return transfer.failLater(.cannotWatch) }
-    var budget = HTTP1Engine.bytesPerTurn
     while self.transfer === transfer {
+      if share.isUsedUp {
+        // The poller reports a plain socket again. It does not know of bytes within the TLS library.
+        if wire.isSecure { engine.continueNextTurn(self) }
+        return
+      }
       let buffer = engine.received
       switch wire.receive(into: buffer) {
       case .bytes(let count):
         transfer.times.lastProgress = engine.loop.turnTime
-        guard take(UnsafeRawBufferPointer(rebasing: buffer[..<count]), transfer) else { return }
-        budget -= count
-        // The poller reports a plain socket again. It does not know of bytes within the TLS library.
-        if !wire.isSecure, budget <= 0 || count < buffer.count { return }
-        if budget <= 0 { return engine.continueNextTurn(self) }
+        share.count(count)
+        guard take(UnsafeRawBufferPointer(rebasing: buffer[..<count]), transfer, &share) else { return }
+        if !wire.isSecure, count < buffer.count { return }
       case .later: return
       case .end(let isProven): return connectionEnded(isProven ? .whole : .cut, transfer)
       case .failed(let error): return connectionFailed(error, transfer)
@@ -30,7 +33,7 @@ extension Connection {
   }
 
   /// Takes the bytes that were kept; false if there is nothing more to read for now.
-  private func takeKept(_ transfer: HTTP1Transfer) -> Bool {
+  private func takeKept(_ transfer: HTTP1Transfer, _ share: inout TurnShare) -> Bool {
     let bytes = kept
     let content = keptContent
     kept = []
@@ -38,14 +41,16 @@ extension Connection {
     return bytes.withUnsafeBytes { bytes in
       guard content == 0 || deliver(bytes.octets(0..<content), rest: bytes, transfer) else { return false }
       let rest = bytes.octets(content..<bytes.count)
-      if !transfer.isReceivingPaused { return take(rest, transfer) }
+      if !transfer.isReceivingPaused { return take(rest, transfer, &share) }
       keep(rest, content: 0)
       return false
     }
   }
 
   /// Takes bytes of the response. False if the exchange is over, or the user takes no more for now.
-  private func take(_ bytes: UnsafeRawBufferPointer, _ transfer: HTTP1Transfer) -> Bool {
+  private func take(
+    _ bytes: UnsafeRawBufferPointer, _ transfer: HTTP1Transfer, _ share: inout TurnShare
+  ) -> Bool {
     if hasResponded {
       guard !bytes.isEmpty else { return true }
       // They end the exchange as they would have with the response's end.
@@ -76,6 +81,7 @@ extension Connection {
       case .body(let range):
         let content = rest.octets(range)
         let behind = UnsafeRawBufferPointer(rebasing: rest[range.lowerBound...])
+        share.count(0)
         // Framing may follow the content in this event; the parser has consumed it.
         guard deliver(content, rest: behind, consumed: consumed - range.lowerBound, transfer) else { return false }
       case .end:

@@ -88,7 +88,7 @@ extension Connection {
   /// Sends what is left, and as much of the body as the source gives, the system takes and the others' turn allows.
   func sendBody() {
     guard let transfer, transfer.failure == nil else { return }
-    var budget = HTTP1Engine.bytesPerTurn
+    var share = TurnShare()
     while self.transfer === transfer, transfer.failure == nil {
       if !output.isEmpty {
         flush(transfer)
@@ -98,8 +98,8 @@ extension Connection {
       }
       let upload = transfer.upload
       if upload.isOver || upload.isPaused || upload.awaitsContinue { break }
-      guard budget > 0 else { break }
-      budget -= sendPiece(transfer)
+      if share.isUsedUp { break }
+      share.count(sendPiece(transfer))
     }
     guard self.transfer === transfer else { return }
     if transfer.failure != nil { return transfer.end() }

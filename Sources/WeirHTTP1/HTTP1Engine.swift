@@ -6,8 +6,6 @@ package import WeirIO
 ///
 /// A delegate's calls (cancel, resume, close) become errands, run at the end of the turn.
 package final class HTTP1Engine {
-  /// The most bytes that one transfer may receive or send before the others have had their turn.
-  static let bytesPerTurn = 262_144
   static let bufferSize = 65_536
 
   package let loop: EventLoop

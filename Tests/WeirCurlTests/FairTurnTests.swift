@@ -6,7 +6,7 @@ import WeirTestSupport
 
 @testable import WeirHTTP1
 
-/// A response that comes faster than it is read leaves time for the other transfers.
+/// A body that comes faster than it is read, or from many pieces, leaves time for the other transfers.
 @Suite(.enabled(if: TLSUpstream.isInstalled && isOwnEngine), .timeLimit(.minutes(1)))
 struct FairTurnTests {
   private static let piece = 8 << 20
@@ -62,8 +62,73 @@ struct FairTurnTests {
     let outcome = await download.outcome
     #expect(outcome.error == nil)
     #expect(outcome.report?.bytesReceivedOnWire == Int64(Self.piece * Self.pieces))
-    #expect(turns.most <= HTTP1Engine.bytesPerTurn + HTTP1Engine.bufferSize)
+    #expect(turns.most <= TurnShare.bytes + HTTP1Engine.bufferSize)
     #expect(others >= 10)
+    await rig.close()
+  }
+
+  private static let most = TurnShare.bytes / TurnShare.leastPiece
+  private static let small = 3000
+
+  /// The most pieces in one turn of a response that waits in the system until it is read.
+  private func pieces(_ rig: EngineRig, _ url: String, afterwards other: String) async -> (turn: Int, bytes: Int) {
+    let turns = Turns()
+    let download = await rig.start(TransferSpec(url: url)) { [loop = rig.loop] recorder in
+      recorder.onHead = { _, _ in .pause }
+      recorder.onBody = { _, bytes in
+        turns.note(1, at: loop.turnTime)
+        return .proceed
+      }
+    }
+    // It takes some time, in which the first one's bytes come.
+    #expect(await rig.get(other).text == "other")
+    await download.onTransfer { transfer, _ in transfer.resumeReceiving() }
+    let outcome = await download.outcome
+    #expect(outcome.error == nil)
+    return (turns.most, outcome.body.count)
+  }
+
+  @Test func recordsOfOneByte() async throws {
+    let upstream = try await TLSUpstream()
+    let rig = try await upstream.rig()
+    let head = "HTTP/1.1 200 OK\r\nContent-Length: \(Self.small)\r\n\r\n"
+    let seen = await pieces(
+      rig, upstream.url("keep", head, "+\(Self.small)"), afterwards: upstream.url("keep", "~", okResponse("other")))
+    #expect(seen.bytes == Self.small)
+    #expect(seen.turn <= Self.most)
+    await rig.close()
+  }
+
+  /// A buffer's chunks are read together, and then the others have their turn.
+  @Test(arguments: [HTTP1EngineChoice.own, .libcurl]) func chunksOfOneByte(engine: HTTP1EngineChoice) async throws {
+    let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    let chunks = String(repeating: "1\r\nx\r\n", count: 40_000)
+    let server = try ScriptedServer(
+      Script(.head, .send(head + chunks + "0\r\n\r\n"), .awaitClose), .answering(okResponse("other")))
+    let rig = try await EngineRig { $0.http1Engine = engine }
+    let seen = await pieces(rig, server.url, afterwards: server.url)
+    #expect(seen.bytes == 40_000)
+    #expect(seen.turn <= (engine == .own ? HTTP1Engine.bufferSize / 6 + 1 : Self.most))
+    await rig.close()
+  }
+
+  @Test func aBodyFromPiecesOfOneByte() async throws {
+    let server = try ScriptedServer(Script(.head, .chunkedBody, .send(okResponse("fine"))))
+    let rig = try await EngineRig()
+    let turns = Turns()
+    let spec = TransferSpec(url: server.url, method: "POST", body: .pulled(length: nil))
+    let outcome = await rig.transfer(spec) { [loop = rig.loop] recorder in
+      recorder.onProvide = { [unowned recorder] _, buffer in
+        turns.note(1, at: loop.turnTime)
+        guard recorder.position < Self.small else { return .end }
+        recorder.position += 1
+        buffer[0] = UInt8(ascii: "x")
+        return .bytes(1)
+      }
+    }
+    #expect(outcome.text == "fine")
+    #expect(turns.most <= Self.most + 1)
+    #expect(server.receivedText().contains("\r\n1\r\nx\r\n0\r\n\r\n"))
     await rig.close()
   }
 }

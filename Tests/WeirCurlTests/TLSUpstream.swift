@@ -10,7 +10,7 @@ final class TLSUpstream: Sendable {
   /// The path is the connection's end, `/`, and the records of the response, separated by `|`. Up to a wait, they leave
   /// in one segment. A record of `~` is a wait of 0.1 s, one of `^` of 1 ms, one of `=` for a second connection, one of
   /// `=` and a number for so many requests. `@` stands for `1` if the handshake took up an earlier session, else for
-  /// `0`, and `#` and a number for so many `x`.
+  /// `0`, `#` and a number for so many `x`, and `+` and a number for so many records of one `x`.
   ///
   /// The connection goes on (`keep`), is closed with close_notify (`close`), cut without it (`cut`) or reset (`reset`).
   /// Behind `die-` the end comes in place of the response, but only on a connection that has served a request; before,
@@ -31,6 +31,8 @@ final class TLSUpstream: Sendable {
                 cork(c, 0)
                 time.sleep(0.1 if part == "~" else 0.001)
                 cork(c, 1)
+            elif part.startswith("+"):
+                for _ in range(int(part[1:])): c.sendall(b"x")
             elif part == "=": second.wait(10)
             elif part.startswith("="):
                 with asked: asked.wait_for(lambda: requests >= int(part[1:]), 10)

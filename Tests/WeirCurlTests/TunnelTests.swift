@@ -184,4 +184,26 @@ import WeirTestSupport
     #expect(rig.counts.open == 0)
     withExtendedLifetime(kept) {}
   }
+
+  /// All that came is handed on, whether or not the peer has said that it is all.
+  @Test(.enabled(if: TLSUpstream.isInstalled), arguments: ["close", "cut"], ["1.2", "1.3"])
+  func aStreamByTLSIsReadToItsEnd(end: String, version: String) async throws {
+    let upstream = try await TLSUpstream(version)
+    let rig = try await upstream.rig()
+    let count = 3_000_000
+    let tunnel = await rig.start(Self.spec(upstream.url(end, Self.switching(), "#\(count)"))) { recorder in
+      recorder.onHead = { _, _ in .pause }
+      recorder.onProvide = { [unowned recorder] _, _ in recorder.outcome.peerEnds > 0 ? .end : .pause }
+      recorder.onPeerEnd = { $0.resumeSending() }
+    }
+    // Another request takes some time, in which the first one's bytes come.
+    #expect(await rig.get(upstream.url("keep", "~", okResponse("other"))).text == "other")
+    await tunnel.onTransfer { transfer, _ in transfer.resumeReceiving() }
+    let outcome = await tunnel.outcome
+    #expect(outcome.error?.code == (end == "cut" ? .partialFile : nil))
+    #expect(outcome.body.count == count)
+    #expect(outcome.peerEnds == (end == "cut" ? 0 : 1))
+    await rig.close()
+    #expect(rig.counts.open == 0)
+  }
 }

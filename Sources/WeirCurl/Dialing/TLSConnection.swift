@@ -8,6 +8,8 @@ struct TLSConnection {
   private typealias Text = @convention(c) (UnsafeMutableRawPointer) -> UnsafePointer<CChar>?
   private typealias Control = @convention(c) (UnsafeMutableRawPointer, CInt, CLong, UnsafeMutableRawPointer?) -> CLong
 
+  private typealias Reader = @convention(c) (UnsafeMutableRawPointer) -> UnsafeMutableRawPointer?
+
   private struct Functions {
     let hasPending: Number
     let getShutdown: Number
@@ -15,6 +17,8 @@ struct TLSConnection {
     let control: Control
     let readState: Text
     let freeBuffers: Number
+    let getReader: Reader
+    let readerControl: Control
   }
 
   private static let functions: Functions? = {
@@ -22,11 +26,13 @@ struct TLSConnection {
       let getShutdown: Number = OpenSSL.function("SSL_get_shutdown"),
       let want: Number = OpenSSL.function("SSL_want"), let control: Control = OpenSSL.function("SSL_ctrl"),
       let readState: Text = OpenSSL.function("SSL_rstate_string"),
-      let freeBuffers: Number = OpenSSL.function("SSL_free_buffers")
+      let freeBuffers: Number = OpenSSL.function("SSL_free_buffers"),
+      let getReader: Reader = OpenSSL.function("SSL_get_rbio"),
+      let readerControl: Control = OpenSSL.function("BIO_ctrl")
     else { return nil }
     return Functions(
       hasPending: hasPending, getShutdown: getShutdown, want: want, control: control, readState: readState,
-      freeBuffers: freeBuffers)
+      freeBuffers: freeBuffers, getReader: getReader, readerControl: readerControl)
   }()
 
   /// Whether the TLS library is one that can be asked.
@@ -61,6 +67,14 @@ struct TLSConnection {
   var peerHasClosed: Bool {
     let received: CInt = 2  // SSL_RECEIVED_SHUTDOWN
     return functions.getShutdown(object) & received != 0
+  }
+
+  /// Whether a read found the end of the peer's stream. OpenSSL itself asks in this way whether an end without
+  /// close_notify is an error; only newer versions of libcurl answer.
+  var hasReadEnd: Bool {
+    let isAtEnd: CInt = 2  // BIO_CTRL_EOF
+    guard let reader = functions.getReader(object) else { return false }
+    return functions.readerControl(reader, isAtEnd, 0, nil) == 1
   }
 
   /// Whether the last call can go on only when the peer has sent something, as in a renegotiation.

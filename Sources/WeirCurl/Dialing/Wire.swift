@@ -155,7 +155,8 @@ final class SecureWire {
       connection.releaseBuffers()
       return .later
     }
-    if code != CURLE_OK { return .failed(error(code, handle)) }
+    // Newer versions of libcurl call an end without close_notify an error.
+    if code != CURLE_OK { return connection.hasReadEnd ? .end(isProven: false) : .failed(error(code, handle)) }
     if count > 0 {
       idleRecords = 0
       return .bytes(count)

@@ -31,7 +31,7 @@ struct ReceivingState {
   var statusLine: StatusLine?
   /// The framing of the response, from that head.
   var framing = ResponseFraming()
-  var bytesThisTurn = 0
+  var share = TurnShare()
   var turn: UInt64 = 0
 
   var isInterim: Bool { statusLine?.isInterim ?? false }
@@ -255,10 +255,12 @@ extension Transfer {
   private func exceedsShare(_ count: Int, _ engine: TransferEngine) -> Bool {
     if receiving.turn != engine.turn {
       receiving.turn = engine.turn
-      receiving.bytesThisTurn = 0
+      receiving.share = TurnShare()
     }
-    receiving.bytesThisTurn += count
-    guard receiving.bytesThisTurn > TransferEngine.bytesPerTurn, receiving.bytesThisTurn > count else { return false }
+    guard receiving.share.isUsedUp else {
+      receiving.share.count(count)
+      return false
+    }
     engine.continueNextTurn(self)
     return true
   }

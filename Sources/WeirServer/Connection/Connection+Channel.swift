@@ -49,7 +49,10 @@ extension Connection {
     }
   }
 
-  /// The PROXY header or the handshake takes too long.
+  /// Whether its handshake can go on only when the client has sent something.
+  var awaitsClient: Bool { !awaitsStep && !hasUnseenRequest }
+
+  /// The PROXY header or the handshake takes too long, or its place is another's.
   func preludeTimedOut() {
     let ending: ConnectionEnding = prelude == .proxyHeader ? .proxyProtocol : .tls
     if prelude == .handshake { handshakeEnded(.timedOut) }

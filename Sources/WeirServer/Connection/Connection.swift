@@ -32,6 +32,8 @@ final class Connection {
   @exclusivity(unchecked) var isFlushScheduled = false
   /// The bytes of a first record from which on the socket tells of it.
   @exclusivity(unchecked) var awaitedHello = 1
+  /// Whether the server owes its handshake a step.
+  @exclusivity(unchecked) var awaitsStep = false
   @exclusivity(unchecked) private var isDeferred = false
   /// Whether `resume` must read the socket before the connection goes on.
   @exclusivity(unchecked) private var receivesFirst = false

@@ -16,7 +16,8 @@ package struct ServerLimits: Sendable, Equatable {
   package var connectionsPerClient: Int?
   /// The time from accepting a connection to the end of its PROXY header and its handshake, if it has to begin so.
   package var handshakeTimeout = 10.0
-  /// The number of handshakes that are under way at once. Further clients wait unread.
+  /// The number of handshakes that are under way at once. For a further one the oldest that waits for its client is
+  /// given up, of the address that has the most; without such a one it waits unread.
   package var handshakes = 256
   /// The time from the first byte of a request, or from accepting the connection, to the end of the header; then 408.
   package var headerTimeout = 10.0

@@ -243,4 +243,44 @@ import WeirTestSupport
     #expect(client.response()?.status == 501)
     #expect(server.connectionCount == 0)
   }
+
+  /// Switches, sends many bytes and ends, with close_notify or without.
+  private static let sender = """
+    import socket, ssl, sys
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(sys.argv[1], sys.argv[2])
+    listener = socket.create_server(("127.0.0.1", int(sys.argv[3])))
+    while True:
+        try:
+            c = context.wrap_socket(listener.accept()[0], server_side=True)
+            while not c.recv(65536).endswith(b"\\r\\n\\r\\n"): pass
+            c.sendall(b"HTTP/1.1 101 Go\\r\\nUpgrade: websocket\\r\\n\\r\\n" + b"x" * int(sys.argv[4]))
+            if sys.argv[5] == "whole": c.unwrap()
+            c.close()
+        except OSError: pass
+    """
+
+  /// More than the sockets hold comes before the end, so much of it still waits for the client then.
+  @Test(.enabled(if: Tool.openssl.isInstalled && Tool(named: "python3").isInstalled), arguments: ["whole", "cut"])
+  func allThatCameByTLSIsPassedOn(end: String) async throws {
+    let (certificates, port, count) = (try await TestCertificates(), LoopbackPort.free(), 16_000_000)
+    let pair = certificates.server
+    let server = try Peer(
+      Tool(named: "python3"), ["-c", Self.sender, pair.certificate, pair.key, "\(port)", "\(count)", end])
+    try await server.waitForPort(port)
+    let text = """
+      routes:
+        - name: r
+          upstream: {url: "https://127.0.0.1:\(port)", tls: {ca: \(certificates.authority.certificate)}}
+          upgrade: [websocket]
+      """
+    let rig = try GatewayRig(Configuration(parsing: Array(text.utf8), file: "weir.yml"))
+    let client = try rig.client()
+    client.send(Self.request)
+    #expect(Self.head(of: client).hasPrefix("HTTP/1.1 101 "))
+    if end == "whole" { client.halfClose() }
+    #expect(client.discard(count + 1) == count)
+    #expect(!client.wasReset)
+    #expect(Self.ended(rig, end == "whole" ? .success : .upstreamFailed))
+  }
 }
