@@ -237,6 +237,7 @@ extension Forwarding: AttemptDelegate {
     if rules.adds { withFacts { rules.add(to: &fields, $0) } }
     addRequestID(to: &fields, unless: rules)
     status = head.status
+    noteStream(head, by: outgoing.route)
     exchange.begin(status: status, fields: fields, length: isRecoded ? .chunked : length)
   }
 
@@ -316,8 +317,9 @@ extension Forwarding: AttemptDelegate {
   /// may follow.
   private func takeBack() {
     if coder != nil { dropCoder() }
-    guard status != 0, exchange.retract() else { return }
+    guard status != 0, !hasEndedStream, exchange.retract() else { return }
     status = 0
+    streamBegan = nil
     exchange.onWritable = nil
     forgetClientWait()
   }
