@@ -47,6 +47,8 @@ package final class Transfer {
   var heldReport: TransferReport?
 
   var clock: TransferClock
+  /// Seconds without a byte after which the transfer ends; 0 for no limit.
+  var silenceTimeout: Double
   @exclusivity(unchecked) var receiving = ReceivingState()
   var sending: SendingState
   var lookup = LookupState.none
@@ -80,6 +82,7 @@ package final class Transfer {
     spec: consuming TransferSpec, headers: PreparedHeaders, delegate: any TransferDelegate, engine: TransferEngine
   ) {
     sending = SendingState(spec.body)
+    silenceTimeout = spec.silenceTimeout
     self.spec = spec
     self.headers = headers
     self.delegate = delegate
@@ -125,6 +128,14 @@ package final class Transfer {
     sending.awaitsSource = false
     clock.lastProgress = .now
     engine.need(.unpause, for: self)
+  }
+
+  /// From now on so many seconds without a byte end the transfer.
+  package func limitSilence(to seconds: Double) {
+    guard !isFinished else { return }
+    engine.loop.preconditionCurrent()
+    silenceTimeout = seconds
+    if let handle { engine.armSilence(handle, self) }
   }
 
   package var mayBeAuthenticated: Bool { spec.canRepeatBody && !headers.hasAuthorization }

@@ -10,6 +10,8 @@ package protocol TransferHandle: AnyObject {
   func pauseSending()
   /// Continues after `pauseSending` or a supply of `.pause`.
   func resumeSending()
+  /// From now on so many seconds without a byte end the transfer, in place of ``TransferSpec/silenceTimeout``.
+  func limitSilence(to seconds: Double)
   /// The measurements so far.
   func report() -> TransferReport
   /// Tells another delegate of all that follows.

@@ -174,7 +174,7 @@ extension Connection: TimerHandler {
   func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
     guard let transfer else { return }
     if timer === peerTimer { return transfer.upload.isAbandoned ? endSending(transfer) : mayContinue(transfer) }
-    let limit = transfer.spec.silenceTimeout
+    let limit = transfer.silenceTimeout
     guard limit > 0, transfer.failure == nil, !transfer.hasSwitched else { return }
     let now = MonotonicTime.now
     if transfer.isHeldByUser { transfer.times.lastProgress = now }
@@ -186,8 +186,8 @@ extension Connection: TimerHandler {
     finishIfDone(transfer)
   }
 
-  private func armSilence(_ transfer: HTTP1Transfer) {
-    let limit = transfer.spec.silenceTimeout
+  func armSilence(_ transfer: HTTP1Transfer) {
+    let limit = transfer.silenceTimeout
     guard limit > 0 else { return }
     let due = transfer.times.lastProgress.advanced(bySeconds: limit)
     let timer = silenceTimer ?? LoopTimer()

@@ -41,6 +41,8 @@ package final class HTTP1Transfer {
   /// Why the transfer ends, if not by the end of the response.
   @exclusivity(unchecked) var failure: TransferError?
   @exclusivity(unchecked) var isReceivingPaused = false
+  /// Seconds without a byte after which the transfer ends; 0 for no limit.
+  @exclusivity(unchecked) var silenceTimeout: Double
   /// Whether a connection that becomes idle serves it too, while its own is being opened.
   @exclusivity(unchecked) var takesIdle = false
   @exclusivity(unchecked) var upload: Upload
@@ -53,6 +55,7 @@ package final class HTTP1Transfer {
   ) {
     upload = Upload(spec.body, expectsContinue: headers.expectsContinue, isForHead: spec.method == "HEAD")
     times = ExchangeTimes(start: .now)
+    silenceTimeout = spec.silenceTimeout
     self.spec = spec
     self.headers = headers
     self.delegate = delegate
@@ -109,6 +112,13 @@ extension HTTP1Transfer: TransferHandle {
     upload.awaitsSource = false
     times.lastProgress = .now
     engine.need(.send, for: self)
+  }
+
+  package func limitSilence(to seconds: Double) {
+    guard state != .finished else { return }
+    engine.loop.preconditionCurrent()
+    silenceTimeout = seconds
+    connection?.armSilence(self)
   }
 
   package func handOver(to delegate: any TransferDelegate) { self.delegate = delegate }

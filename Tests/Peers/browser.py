@@ -192,7 +192,7 @@ ROWS = """(() => {
   const rows = {};
   for (const row of document.querySelectorAll("details.row")) {
     const figures = [...row.querySelectorAll("summary .q b")].map(each => each.textContent);
-    rows[row.id[0] + ":" + text(row, ".n b")] = [figures[0], figures[1], figures[4]];
+    rows[row.id[0] + ":" + text(row, ".n b")] = [figures[0], figures[1], figures.at(-1)];
   }
   for (const kind of ["routes", "upstreams"])
     for (const row of document.querySelectorAll(`#more-${kind} tbody tr`)) {

@@ -166,6 +166,33 @@ struct PauseTests {
     await rig.close()
   }
 
+  /// Of two transfers one gets a limit with its head, and one loses it. The first measures the time for the second.
+  @Test
+  func theLimitOfSilenceMayChangeOnTheWay() async throws {
+    let head = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", gate = Gate()
+    let stalling = try ScriptedServer(Script(.head, .send(head), .wait(gate), .send("-whole"), .awaitClose))
+    let rig = try await EngineRig()
+    let free = await rig.start(TransferSpec(url: stalling.url, silenceTimeout: 0.5)) { recorder in
+      recorder.onHead = { transfer, _ in
+        transfer.limitSilence(to: 0)
+        return .proceed
+      }
+    }
+    let bound = await rig.transfer(TransferSpec(url: stalling.url)) { recorder in
+      recorder.onHead = { transfer, _ in
+        transfer.limitSilence(to: 1)
+        return .proceed
+      }
+    }
+    #expect(bound.error?.kind == .silence)
+    #expect(bound.error?.message == "nothing was sent or received for 1.0 s")
+    gate.open()
+    let outcome = await free.outcome
+    #expect(outcome.error == nil)
+    #expect(outcome.text == "half-whole")
+    await rig.close()
+  }
+
   @Test
   func dripIsNoSilence() async throws {
     let server = try ScriptedServer(

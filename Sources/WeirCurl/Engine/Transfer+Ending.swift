@@ -153,7 +153,7 @@ extension Transfer {
 
   private func ownText(_ kind: TransferError.Kind) -> String {
     switch kind {
-    case .silence: TransferError.silence(spec.silenceTimeout).message
+    case .silence: TransferError.silence(silenceTimeout).message
     case .headTooLarge where receiving.interimCount > ResponseHead.mostInterim:
       "the server sent too many interim responses"
     case .headTooLarge: "the response head exceeds maximumHeaderSize, or a line of it 100 KiB"

@@ -5,7 +5,7 @@ internal import WeirIO
 // rest.
 extension TransferEngine {
   func armSilence(_ handle: EasyHandle, _ transfer: Transfer) {
-    let limit = transfer.spec.silenceTimeout
+    let limit = transfer.silenceTimeout
     guard limit > 0 else { return }
     let due = transfer.clock.lastProgress.advanced(bySeconds: limit)
     // An earlier transfer of this handle may have left the timer armed, for a time that is early enough.
@@ -14,7 +14,7 @@ extension TransferEngine {
   }
 
   fileprivate func checkSilence(_ handle: EasyHandle, _ transfer: Transfer) {
-    let limit = transfer.spec.silenceTimeout
+    let limit = transfer.silenceTimeout
     guard limit > 0, transfer.failure == nil else { return }
     if transfer.isHeldByUs || transfer.noticeUpload() { transfer.clock.lastProgress = .now }
     let silence = MonotonicTime.now.seconds(since: transfer.clock.lastProgress)

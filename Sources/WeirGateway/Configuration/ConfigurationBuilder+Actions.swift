@@ -7,7 +7,8 @@ extension ConfigurationBuilder {
   /// Keys that say how requests are sent to an upstream.
   private static let upstreamKeys = [
     "adaptiveConcurrency", "bodyBytes", "circuitBreaker", "compression", "destinationPolicy", "headers", "hedge",
-    "overload", "replacePrefix", "fallback", "retry", "rewriteHost", "splitBy", "stripPrefix", "timeout",
+    "overload", "replacePrefix", "fallback", "retry", "rewriteHost", "silenceTimeout", "splitBy", "streaming",
+    "stripPrefix", "timeout",
   ]
 
   /// Keys that might be looked for in a route, with the place to which they belong.
@@ -28,8 +29,8 @@ extension ConfigurationBuilder {
     for key in [
       "balance", "basePath", "check", "connectRetries", "connectTimeout", "connections", "endpoints", "file",
       "httpVersion",
-      "idleTimeout", "maximumAge", "outlier", "panicThreshold", "parked", "resolve", "retryBudget", "silenceTimeout",
-      "slowStart", "srv", "uploads",
+      "idleTimeout", "maximumAge", "outlier", "panicThreshold", "parked", "resolve", "retryBudget", "slowStart",
+      "srv", "uploads",
     ] {
       hints[key] = "it belongs into an entry of upstreams"
     }

@@ -16,7 +16,7 @@ extension ConfigurationBuilder {
     }
     for key in ["interval", "unhealthyAfter", "healthyAfter", "status"] { hints[key] = "it belongs into check" }
     for key in ["weight", "priority", "address"] { hints[key] = "it belongs into an endpoint" }
-    for key in ["match", "retry", "hedge", "timeout", "headers", "rewriteHost"] {
+    for key in ["match", "retry", "hedge", "timeout", "headers", "rewriteHost", "streaming"] {
       hints[key] = "it belongs into the routes that name the upstream"
     }
     hints["url"] = "give scheme, endpoints and basePath"
@@ -227,7 +227,7 @@ extension ConfigurationBuilder {
     if let seconds = keys.takeSeconds("connectTimeout", within: 0.05...60) { settings.connectTimeout = seconds }
     if let seconds = keys.takeSeconds("idleTimeout", within: lifetimes) { settings.idleTimeout = seconds }
     if let seconds = keys.takeSecondsOrOff("maximumAge", within: ages) { settings.maximumAge = seconds }
-    if let seconds = keys.takeSecondsOrOff("silenceTimeout", within: 0.1...3600) { settings.silenceTimeout = seconds }
+    settings.silenceTimeout = keys.takeSilenceTimeout()
     if let count = keys.takeCount("connections", within: EndpointSettings.connectionsRange) {
       settings.perEndpoint = count
       upstream.endpoints.connections = count

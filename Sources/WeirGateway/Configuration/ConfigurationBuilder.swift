@@ -41,7 +41,8 @@ struct ConfigurationBuilder {
   /// Keys of a route that might be expected to hold for all of them.
   private static let routeKeys: Set = [
     "auth", "clients", "overload", "adaptiveConcurrency", "bodyBytes", "circuitBreaker", "compression", "concurrency",
-    "destinationPolicy", "headers", "hedge", "rateLimits", "responseHeaders", "retry", "timeout", "upgrade",
+    "destinationPolicy", "headers", "hedge", "rateLimits", "responseHeaders", "retry", "silenceTimeout", "streaming",
+    "timeout", "upgrade",
   ]
   private static let maximumNameLength = 64
   private static let maximumRetries = 10
@@ -116,6 +117,8 @@ struct ConfigurationBuilder {
       $0 > .zero && $0 <= Self.maximumTimeout ? nil : "must be more than 0 and at most 1 day"
     }
     if let timeout { route.timeout = timeout }
+    route.streaming = keys.take("streaming", as: .boolean)
+    route.silenceTimeout = keys.takeSilenceTimeout()
     route.compression = keys.take("compression").flatMap { compression($0, beside: route.responseHeaders) }
     route.upgrade = keys.take("upgrade").flatMap { $0.tunnels() }
     route.bodyBytes = keys.takeCount("bodyBytes", within: 1...1 << 40).map(Int64.init)

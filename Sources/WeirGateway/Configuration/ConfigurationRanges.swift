@@ -20,6 +20,11 @@ extension ConfigurationKeys {
     if reader.isOff { return .some(nil) }
     return reader.seconds(within: range, orOff: true).map { .some($0) }
   }
+
+  /// Reads the longest silence of an upstream, in seconds: 0 for `off`.
+  mutating func takeSilenceTimeout() -> Double? {
+    takeSecondsOrOff("silenceTimeout", within: 0.1...3600).map { $0 ?? 0 }
+  }
 }
 
 extension ConfigurationReader {

@@ -5,7 +5,7 @@ import WeirTransport
 // A request's line in the access log.
 extension Forwarding {
   /// Whether the client got less than a whole response.
-  private var isCut: Bool { isClientGone || failure != nil && ownAnswer == nil }
+  private var isCut: Bool { isClientGone && !hasEndedStream || failure != nil && ownAnswer == nil }
 
   /// Adds the line of a request that is over.
   ///

@@ -247,6 +247,7 @@ extension Forwarding: AttemptDelegate {
     addRequestID(to: &fields, unless: rules)
     if fields.isRepaired { plan.countRepaired(route) }
     status = head.status
+    noteStream(head, by: outgoing.route)
     exchange.begin(status: status, fields: fields, length: isRecoded ? .chunked : length)
   }
 
@@ -326,8 +327,9 @@ extension Forwarding: AttemptDelegate {
   /// may follow.
   private func takeBack() {
     if coder != nil { dropCoder() }
-    guard status != 0, exchange.retract() else { return }
+    guard status != 0, !hasEndedStream, exchange.retract() else { return }
     status = 0
+    streamBegan = nil
     exchange.onWritable = nil
     forgetClientWait()
   }

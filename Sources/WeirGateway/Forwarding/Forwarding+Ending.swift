@@ -93,12 +93,14 @@ extension Forwarding {
     leaveLimits()
     forgetClientWait()
     let seconds = now.seconds(since: began)
+    // How long a stream lasts tells nothing of how fast it was answered.
+    let measured = streamBegan?.seconds(since: began) ?? seconds
     plan.ended(
       SeriesCache.Key(
         route: route, method: knownMethod, isHTTP10: isHTTP10, isSecure: edge.isSecure, status: status,
         outcome: outcome),
-      seconds: seconds, traceID: marks?.sampledTraceID)
-    noteRecent(outcome, seconds)
+      seconds: measured, traceID: marks?.sampledTraceID)
+    noteRecent(outcome, seconds, measured)
     if isFailure, outcome != .answeredByRoute, !outcome.isOwnRefusal {
       logFailure(outcome, status: status, line: ownAnswer?.line)
     }

@@ -6,10 +6,14 @@ import WeirTransport
 // Single requests on the status page.
 extension Forwarding {
   /// Notes the request if it failed or was slow.
-  func noteRecent(_ outcome: GatewayOutcome, _ seconds: Double) {
+  ///
+  /// - Parameters:
+  ///   - seconds: The time since it came.
+  ///   - measured: The part of that in which the upstream could be slow.
+  func noteRecent(_ outcome: GatewayOutcome, _ seconds: Double, _ measured: Double) {
     let recent = plan.recent
     guard recent.isOn else { return }
-    let isSlow = recent.isSlow(seconds), isFailure = outcome.isFailure(status: status)
+    let isSlow = recent.isSlow(measured), isFailure = outcome.isFailure(status: status)
     guard isSlow || isFailure else { return }
     let route = route < 0 ? nil : plan.plan.table.routes[route]
     var request = RecentRequest(time: Double(LogTime.now.milliseconds) / 1000)
@@ -27,6 +31,7 @@ extension Forwarding {
     request.attempts = startedCount
     request.traceID = marks?.trace?.traceID
     if isFailure { recent.noteFailure(request) }
+    request.seconds = measured
     if isSlow { recent.noteSlow(request) }
   }
 }

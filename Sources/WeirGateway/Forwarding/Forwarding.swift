@@ -89,6 +89,10 @@ final class Forwarding: TransportExchange {
   /// The answer that the gateway gave in place of an upstream.
   @exclusivity(unchecked) var ownAnswer: GatewayAnswer?
   @exclusivity(unchecked) var isClientGone = false
+  /// When the head of a response that streams went to the client; nil without one.
+  @exclusivity(unchecked) var streamBegan: MonotonicTime?
+  /// Whether the client has ended such a response, which is its normal end.
+  @exclusivity(unchecked) var hasEndedStream = false
   @exclusivity(unchecked) var isResponseBad = false
   /// Why the request's body is not taken, if it is not.
   @exclusivity(unchecked) var bodyDefect: BodyDefect?
@@ -266,8 +270,8 @@ final class Forwarding: TransportExchange {
     plan.choice(for: outgoing.route)?.stopsWaiting(self)
   }
 
-  /// Ends the request from outside, with `reason` as its failure.
-  func fail(_ reason: ExchangeFailure) {
+  /// Ends the request from outside, with `reason` as its failure; nil for an end that is none.
+  func fail(_ reason: ExchangeFailure?) {
     if machine.isEnding { return }
     failure = reason
     if coder != nil { dropCoder() }
@@ -281,13 +285,12 @@ final class Forwarding: TransportExchange {
     let now = MonotonicTime.now
     let outcome = RequestOutcome(failure, status: attempt?.status)
     attempt = nil
-    let duration = now.seconds(since: forwardBegan)
-    upstreamSeconds = (upstreamSeconds ?? 0) + duration
+    upstreamSeconds = (upstreamSeconds ?? 0) + now.seconds(since: forwardBegan)
     observer?.exchange(
       self,
       didSettle: ExchangeEnd(
         outcome: outcome, isDestinationsFault: outcome.isDestinationsFault(status: lastStatus),
-        attempts: startedCount - startedBefore, duration: duration))
+        attempts: startedCount - startedBefore, duration: (streamBegan ?? now).seconds(since: forwardBegan)))
     conclude(outcome, at: now)
   }
 
@@ -304,6 +307,9 @@ final class Forwarding: TransportExchange {
     isClientGone = true
     if intake.stage == .gathering, bodyTimer != nil {
       endWithoutClient(.cancelled)
+    } else if endsStream, !machine.isEnding {
+      hasEndedStream = true
+      fail(nil)
     } else {
       noteAbandoned()
       fail(.cancelled)
@@ -330,14 +336,6 @@ final class Forwarding: TransportExchange {
 
   /// Whether the time that has passed was spent waiting for the client's body: the upstream has taken all that came.
   var waitsForClient: Bool { intake.stage == .streaming && wantsBytes }
-
-  /// The deadline has passed. If the upstream waits only for the client's body, or the response for its client, the
-  /// upstream was not slow.
-  private func deadlineIsOver() {
-    if wantsBytes && !machine.isPassing || clientWait?.since != nil { return fail(.cancelled) }
-    let seconds = outgoing?.route.timeout ?? 0
-    fail(.transfer(TransferFailure(.timedOut, "the request took longer than its deadline, \(seconds) s")))
-  }
 
   /// The body comes too slowly.
   func bodyIsTooSlow() {

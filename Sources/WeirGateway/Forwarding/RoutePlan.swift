@@ -1,5 +1,6 @@
 import WeirCurl
 import WeirExporter
+import WeirHTTP
 import WeirServer
 import WeirTransport
 
@@ -21,6 +22,10 @@ final class RoutePlan: Sendable {
   let leavesRetriesAlone: Bool
   /// The route's timeout in seconds.
   let timeout: Double
+  /// Whether responses stream; nil for those of Server-Sent Events alone.
+  private let streaming: Bool?
+  /// Seconds without a byte of a response that streams; 0 without a limit.
+  let streamSilence: Double
   /// Limits the requests that stream a body to the upstream.
   let uploads: UploadGate
   /// Whether the base path of the upstream is not in the targets that the route table makes.
@@ -52,7 +57,9 @@ final class RoutePlan: Sendable {
     spec.isForOneOfMany = true
     spec.addressPolicy = (named?.destinationPolicy ?? route.destinationPolicy).rules
     spec.trust = (named?.tls ?? route.tls)?.trust
-    spec.silenceTimeout = named?.connection.silenceTimeout ?? 0
+    let silence = route.silenceTimeout ?? named?.connection.silenceTimeout
+    spec.silenceTimeout = silence ?? 0
+    streamSilence = silence ?? Route.defaultStreamSilence
     spec.rules = named.map { TransferRules($0.connection) }
     self.spec = spec
     headers = HeaderPolicy(
@@ -62,6 +69,7 @@ final class RoutePlan: Sendable {
     controls = named.map(DestinationControls.init) ?? DestinationControls(route)
     leavesRetriesAlone = route.retry.unlessRetried
     timeout = route.timeout / .seconds(1)
+    streaming = route.streaming
     uploads = maker.uploads(of: upstream)
     endpoints = maker.endpoints(of: upstream)
     balanceKey = named?.balanceKey
@@ -74,6 +82,18 @@ final class RoutePlan: Sendable {
 
   /// The target of a request, as the route's decision has it.
   func target(_ decided: String) -> String { joinsBaseLate ? upstream.target(of: decided) : decided }
+
+  /// Whether the route's timeout ends with this head.
+  func streams(_ head: ResponseHead) -> Bool {
+    if let streaming { return streaming }
+    var isEventStream = false
+    head.forEach { name, value in
+      guard name.spells("content-type") else { return }
+      var parts = value.parameterParts
+      isEventStream = parts.next()?.isEventStream ?? false
+    }
+    return isEventStream
+  }
 
   /// Makes the plans of a configuration.
   struct Maker {

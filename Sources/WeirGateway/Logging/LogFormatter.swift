@@ -1,4 +1,4 @@
-/// Writes one log line, newline included. Whatever a value holds, the line stays one line and its fields stay separate.
+/// Writes one log line, newline included. Fields without text are left out. Whatever a value holds, the line stays one line and its fields stay separate.
 package struct LogFormatter: Sendable {
   /// The length to which longer values are cut.
   package static let maximumValueLength = 4096
@@ -26,7 +26,7 @@ package struct LogFormatter: Sendable {
       line.append(contentsOf: "\",\"level\":\"\(level.rawValue)\",\"msg\":".utf8)
       append(text: message, to: &line)
     }
-    for (key, value) in fields {
+    for (key, value) in fields where value != .string("") {
       append(key: key, to: &line)
       append(value, to: &line)
     }

@@ -29,9 +29,14 @@ package struct CompressionRules: Sendable, Equatable {
   /// - Parameter field: The value of Content-Type.
   func compresses(type field: UnsafeRawBufferPointer) -> Bool {
     var parts = field.parameterParts
-    guard let type = parts.next(), !type.spells("text/event-stream") else { return false }
+    guard let type = parts.next(), !type.isEventStream else { return false }
     return types.contains { $0.matches(type) }
   }
+}
+
+extension UnsafeRawBufferPointer {
+  /// Whether a media type without parameters is that of Server-Sent Events.
+  var isEventStream: Bool { spells("text/event-stream") }
 }
 
 /// A media type, or several of them: `application/json`, `text/*`, `application/*+json`.

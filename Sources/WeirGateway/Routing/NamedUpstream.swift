@@ -80,7 +80,8 @@ package struct ConnectionSettings: Sendable, Equatable {
   package var idleTimeout = 60.0
   /// Nil: a connection is used as long as it works.
   package var maximumAge: Double?
-  /// The longest time without a byte, while the client is not what is slow; nil without a limit.
+  /// The longest time without a byte, while the client is not what is slow; 0 without a limit. Nil: only responses that
+  /// stream have one.
   package var silenceTimeout: Double?
   /// Attempts on the wire, per endpoint.
   package var perEndpoint = 512

@@ -21,6 +21,10 @@ package struct Route: Sendable, Equatable {
   package var responseHeaders = HeaderRules()
   /// The time limit of a forwarded request: of all attempts and the waiting between them.
   package var timeout = defaultTimeout
+  /// Whether the timeout ends with the head of a response; nil if it does for Server-Sent Events alone.
+  package var streaming: Bool?
+  /// Seconds without a byte, 0 for any number; nil for what the upstream says.
+  package var silenceTimeout: Double?
   package var retry = RouteRetryRules()
   /// The circuit breaker of the upstream; nil if there is none.
   package var circuitBreaker: CircuitBreaker?
@@ -48,6 +52,8 @@ package struct Route: Sendable, Equatable {
   package var hasAccessLog = true
 
   static let defaultTimeout: Duration = .seconds(30)
+  /// Seconds without a byte of a response that streams, if neither the route nor the upstream says how many.
+  static let defaultStreamSilence = 300.0
 
   package init(name: String, match: RouteMatch = RouteMatch(), upstream: Upstream) {
     self.init(name: name, match: match, action: .upstream(upstream))

@@ -254,6 +254,9 @@ package final class Attempt {
     perform(machine.cancel())
   }
 
+  /// Ends the transfer after so many seconds without a byte from now on; 0 for no limit.
+  package func limitSilence(to seconds: Double) { transfer?.limitSilence(to: seconds) }
+
   // MARK: Costs
 
   /// This many bytes were handed on, decoded if they had a coding.

@@ -103,6 +103,24 @@ import WeirTestSupport
     #expect(page.contains("more routes, in short, "))
   }
 
+  /// Attempts and retries are counted by upstream, which routes may share.
+  @Test func routesHaveNoFiguresOfAttempts() throws {
+    let rows = try main(StatusSamples.calm).split(separator: "<h2>")
+    let routes = try #require(rows.first { $0.hasPrefix("Routes") })
+    let upstreams = try #require(rows.first { $0.hasPrefix("Upstreams") })
+    for text in ["attempts per request", "retry demand per request", "retry demand</span>", "Retry demand"] {
+      #expect(!routes.contains(text) && upstreams.contains(text), "\(text)")
+    }
+    let huge = try main(StatusSamples.huge()).split(separator: "<h2>")
+    for list in huge where list.hasPrefix("Routes") || list.hasPrefix("Upstreams") {
+      let table = try #require(list.split(separator: "<table class=\"short\">").last)
+      #expect(table.contains("<th scope=\"col\">Retry demand") == list.hasPrefix("Upstreams"))
+    }
+    // Their other figures stand below each other.
+    let figures = try main(StatusSamples.calm).split(separator: "<summary>").dropFirst()
+    #expect(figures.filter { $0.contains("req/s") }.allSatisfy { $0.matches(of: /<span class="q">/).count == 5 })
+  }
+
   @Test func numbersThatAreNoneAreDashes() throws {
     var report = StatusSamples.calm
     for value in [Double.nan, .infinity, -.infinity, -1, 1e300] {

@@ -159,6 +159,26 @@ import WeirTestSupport
     #expect(line["outcome"] as? String == "cancelled")
   }
 
+  /// It is one of many that are left out.
+  @Test func aStreamThatItsClientEndsIsASuccess() throws {
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+    let server = try ScriptedServer(Script(.head, .send(head + "data: 1\n\n"), .awaitClose))
+    for share in [1.0, 0] {
+      let rig = try rig(Route(to: server.port)) { $0.sampleSuccesses = share }
+      let client = try rig.client()
+      client.send("GET / HTTP/1.0\r\nHost: h\r\n\r\n")
+      #expect(client.awaitBytes())
+      client.reset()
+      #expect(eventually { rig.count("success") == 1 })
+      let line = try lines(1)[0]
+      #expect(line["status"] as? Int == 200)
+      #expect(line["outcome"] as? String == "success")
+      #expect(line["bytes_out"] as? Int == 9)
+      #expect(line["error"] == nil)
+      if share == 0 { #expect(rig.sample("weir_access_log_lines_total{result=\"sampled_out\"}") == 1) }
+    }
+  }
+
   @Test func aRouteMayHaveNoLines() throws {
     let server = try ScriptedServer(.answering(Self.ok))
     var quiet = try Route(to: server.port, path: "/quiet", name: "quiet")

@@ -21,6 +21,8 @@ import Weir
             set: {X-Env: prod, Host: other.example}
             remove: [Cookie]
           timeout: 1m30s
+          streaming: true
+          silenceTimeout: 20s
           retry:
             limit: 3
             statusCodes: [502, 503]
@@ -40,6 +42,8 @@ import Weir
     ]
     api.headers.remove = ["Cookie"]
     api.timeout = .seconds(90)
+    api.streaming = true
+    api.silenceTimeout = 20
     api.retry.limit = 3
     api.retry.statusCodes = [502, 503]
     api.retry.methods = ["GET", "POST"]
@@ -59,6 +63,7 @@ import Weir
   @Test func defaultsAreSafe() throws {
     let route = try #require(try read("routes: [{name: a, upstream: http://h}]").routes.first)
     #expect(route.timeout == .seconds(30))
+    #expect(route.streaming == nil && route.silenceTimeout == nil)
     #expect(route.retry.limit == 0)
     #expect(route.retry.unlessRetried)
     #expect(route.destinationPolicy == .any)
@@ -143,6 +148,8 @@ import Weir
       "timeout: -1s",
       "2:14: routes[0].timeout: expected a duration such as 30s, 500ms or 1m30s, found the string \"-1s\""
     ),
+    ("streaming: 1", "2:16: routes[0].streaming: expected true or false, found the number 1"),
+    ("silenceTimeout: 2h", "2:21: routes[0].silenceTimeout: must be 0.1s to 3600s or off"),
     ("timeout: 2d", "2:14: routes[0].timeout: must be more than 0 and at most 1 day"),
     (
       "timeout: .nan", "2:14: routes[0].timeout: expected a duration such as 30s, 500ms or 1m30s, found the number .nan"
@@ -370,7 +377,8 @@ import Weir
         "weir.yml:11:5: routes[2].surprise: unknown key; known keys are "
           + "accessLog, adaptiveConcurrency, auth, bodyBytes, circuitBreaker, clients, compression, concurrency, "
           + "destinationPolicy, fallback, headers, hedge, match, name, overload, rateLimits, redirect, replacePrefix, "
-          + "respond, responseHeaders, retry, rewriteHost, splitBy, stripPrefix, timeout, upgrade, upstream",
+          + "respond, responseHeaders, retry, rewriteHost, silenceTimeout, splitBy, streaming, stripPrefix, timeout, "
+          + "upgrade, upstream",
       ])
   }
 

@@ -132,7 +132,8 @@ import Testing
     }
     #expect(
       names == [
-        ["payments"], ["orders", "canary", "tenants", "docs", "to-https", "closed"], ["texts"], ["chat"], ["search"],
+        ["payments"], ["orders", "canary", "tenants", "docs", "to-https", "closed"], ["texts"], ["events"], ["chat"],
+        ["search"],
         ["all"], ["reports", "admin", "no-admin"], ["shop", "health"], ["traced"], ["pay"],
       ])
   }

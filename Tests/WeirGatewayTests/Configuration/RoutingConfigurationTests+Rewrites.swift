@@ -6,8 +6,8 @@ import Testing
 extension RoutingConfigurationTests {
   @Test(arguments: [
     "adaptiveConcurrency: {}", "circuitBreaker: {}", "destinationPolicy: {otherwise: any}", "headers: {}",
-    "hedge: {after: 1s}", "overload: off", "replacePrefix: /a", "retry: {}", "rewriteHost: a", "stripPrefix: true",
-    "timeout: 1s",
+    "hedge: {after: 1s}", "overload: off", "replacePrefix: /a", "retry: {}", "rewriteHost: a", "silenceTimeout: 1s",
+    "streaming: true", "stripPrefix: true", "timeout: 1s",
   ])
   func keysOfUpstreamsAreOfNoUseElsewhere(line: String) throws {
     let key = try #require(line.split(separator: ":").first)

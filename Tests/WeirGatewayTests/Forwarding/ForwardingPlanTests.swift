@@ -25,6 +25,23 @@ import WeirTransport
     #expect(plan.forwarding.map { $0.uploads.enter() } == [true, true])
   }
 
+  /// An entry may bound the silence of its upstream, and a route that of its requests. Streams are bounded anyway.
+  @Test(arguments: [
+    ("", "", 0, 300), ("20s", "", 20, 20), ("off", "", 0, 0), ("", "5s", 5, 5), ("20s", "5s", 5, 5),
+    ("20s", "off", 0, 0), ("off", "5s", 5, 5),
+  ])
+  func theSilenceOfAnUpstream(entry: String, own: String, usual: Double, ofStreams: Double) throws {
+    func key(_ value: String) -> String { value.isEmpty ? "" : ", silenceTimeout: \(value)" }
+    let text = """
+      upstreams: [{name: u, endpoints: ["127.0.0.1:1"]\(key(entry))}]
+      routes: [{name: r, upstream: u\(key(own))}]
+      """
+    let configuration = try Configuration(parsing: Array(text.utf8), file: "f")
+    let plan = ForwardingPlan(configuration, pseudonym: "weir", gates: UploadGates(limit: 1))
+    #expect(plan.forwarding.map(\.spec.silenceTimeout) == [usual])
+    #expect(plan.forwarding.map(\.streamSilence) == [ofStreams])
+  }
+
   @Test(arguments: [
     (["http://127.0.0.1:80", "http://127.1", "http://0x7f.1", "http://2130706433"], "127.0.0.1"),
     (["http://[::1]", "http://[0:0:0:0:0:0:0:1]"], "::1"), (["http://h", "http://H."], "h"),

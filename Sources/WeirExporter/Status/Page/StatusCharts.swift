@@ -13,7 +13,10 @@ struct StatusCharts {
     ) { StatusFigures.number($0) }
   }
 
-  var all: [StatusChart] { [requests, failed, retries, slow] }
+  /// - Parameter hasAttempts: Whether attempts and retries are counted, which they are by upstream.
+  func all(hasAttempts: Bool) -> [StatusChart] {
+    hasAttempts ? [requests, failed, retries, slow] : [requests, failed, slow]
+  }
 
   private var failed: StatusChart {
     StatusChart(title: "Failed/s", values: history.failed.map(Self.rate), isBad: true) {

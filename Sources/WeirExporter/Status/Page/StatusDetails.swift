@@ -3,7 +3,7 @@ enum StatusDetails {
   static func of(_ route: StatusReport.Route) -> HTML {
     """
     \(HTML.when(!route.upstream.isEmpty, "<dl class=\"facts\">\(fact("Leads to", route.upstream))</dl>\n"))\
-    \(traffic(route.traffic))
+    \(traffic(route.traffic, hasAttempts: false))
     """
   }
 
@@ -14,7 +14,7 @@ enum StatusDetails {
       \(fact("Circuit", upstream.circuit.map(words)))\
       \(fact("Retry budget left", upstream.budget.map { StatusFigures.number($0) }))\
       \(fact("Load control", upstream.loadControl.map(words)))\(fact("Limit of attempts", limit))</dl>
-      \(traffic(upstream.traffic))\(endpoints(upstream.endpoints))
+      \(traffic(upstream.traffic, hasAttempts: true))\(endpoints(upstream.endpoints))
       """
   }
 
@@ -29,16 +29,20 @@ enum StatusDetails {
 
   // MARK: Traffic
 
-  private static func traffic(_ traffic: StatusReport.Traffic) -> HTML {
+  /// - Parameter hasAttempts: Whether attempts and retries are counted, which they are by upstream: a route shares
+  ///   its upstreams with others.
+  private static func traffic(_ traffic: StatusReport.Traffic, hasAttempts: Bool) -> HTML {
     """
-    <div class="charts">\(HTML.each(StatusCharts(traffic).all, \.figure))</div>
+    <div class="charts">\(HTML.each(StatusCharts(traffic).all(hasAttempts: hasAttempts), \.figure))</div>
     <div class="pair">
-    \(figures(traffic.last10s, traffic.last5m))\(phases(traffic.last10s, traffic.last5m))</div>
+    \(figures(traffic.last10s, traffic.last5m, hasAttempts))\(phases(traffic.last10s, traffic.last5m))</div>
 
     """
   }
 
-  private static func figures(_ short: StatusReport.Window, _ long: StatusReport.Window) -> HTML {
+  private static func figures(
+    _ short: StatusReport.Window, _ long: StatusReport.Window, _ hasAttempts: Bool
+  ) -> HTML {
     func row(_ name: String, _ value: (StatusReport.Window) -> String) -> HTML {
       "<tr><th scope=\"row\">\(name)<td>\(value(short))<td>\(value(long))"
     }
@@ -52,8 +56,8 @@ enum StatusDetails {
       \(row("per second", StatusFigures.rate))\
       \(row("failed") { $0.failed == 0 ? "0" : "\($0.failed) (\(StatusFigures.failed($0)))" })\
       \(named(short.outcomes, long.outcomes) { "… \($0)" })\
-      \(row("attempts per request", StatusFigures.attempts))\
-      \(row("retry demand per request") { StatusFigures.number($0.retryDemand) })\
+      \(HTML.when(hasAttempts, row("attempts per request", StatusFigures.attempts)))\
+      \(HTML.when(hasAttempts, row("retry demand per request") { StatusFigures.number($0.retryDemand) }))\
       \(named(short.retries, long.retries) { "retries for \($0)" })\
       \(row("retries denied", unlessZero: \.denied))\
       \(row("attempts answered with 429", unlessZero: \.limited))\

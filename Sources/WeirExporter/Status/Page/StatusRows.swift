@@ -25,11 +25,13 @@ struct StatusRows {
     let problems = StatusMark.worst(report.problems)
     routes = report.routes.enumerated().map { index, route in
       let mark = StatusMark(route, problems: problems)
-      return Self.row("r\(index)", route.name, mark, route.traffic) { StatusDetails.of(route) }
+      return Self.row("r\(index)", route.name, mark, route.traffic, hasAttempts: false) { StatusDetails.of(route) }
     }
     upstreams = report.upstreams.enumerated().map { index, upstream in
       let mark = StatusMark(upstream, problems: problems)
-      return Self.row("u\(index)", upstream.name, mark, upstream.traffic) { StatusDetails.of(upstream) }
+      return Self.row("u\(index)", upstream.name, mark, upstream.traffic, hasAttempts: true) {
+        StatusDetails.of(upstream)
+      }
     }
     let short = [routes, upstreams].reduce(0) { sum, rows in
       sum + min(Self.roomOfShort, rows.reduce(0) { $0 + $1.short.count })
@@ -56,10 +58,10 @@ struct StatusRows {
   }
 
   var html: HTML {
-    "\(list("Routes", "routes", routes))\(list("Upstreams", "upstreams", upstreams))"
+    "\(list("Routes", "routes", routes, hasAttempts: false))\(list("Upstreams", "upstreams", upstreams, hasAttempts: true))"
   }
 
-  private func list(_ title: String, _ what: String, _ rows: [Row]) -> HTML {
+  private func list(_ title: String, _ what: String, _ rows: [Row], hasAttempts: Bool) -> HTML {
     guard !rows.isEmpty else { return HTML() }
     let ordered = Self.ordered(rows)
     let shown = ordered.filter { full[$0.id] != nil }
@@ -74,18 +76,18 @@ struct StatusRows {
       <section>
       <h2>\(title) <small>\(rows.count) · numbers 10\u{A0}s, charts 5\u{A0}min</small></h2>
       \(HTML.each(shown) { full[$0.id] ?? HTML() })\
-      \(HTML.when(!others.isEmpty, table(id: "more-\(what)", label: label, short, StatusPage.more(left, what))))</section>
+      \(HTML.when(!others.isEmpty, table(id: "more-\(what)", label: label, hasAttempts, short, StatusPage.more(left, what))))</section>
 
       """
   }
 
-  private func table(id: String, label: HTML, _ rows: HTML, _ more: HTML) -> HTML {
+  private func table(id: String, label: HTML, _ hasAttempts: Bool, _ rows: HTML, _ more: HTML) -> HTML {
     """
     <details id="\(id)"\(HTML.when(full.isEmpty, " open"))>
     <summary>\(label)</summary>
     <table class="short">
     <thead><tr><th scope="col">Name<th scope="col">State<th scope="col">Req/s<th scope="col">Failed\
-    <th scope="col">Retry demand<th scope="col">p50<th scope="col">p99</thead>
+    <th scope="col">\(HTML.when(hasAttempts, "Retry demand"))<th scope="col">p50<th scope="col">p99</thead>
     <tbody>
     \(rows)</tbody>
     </table>
@@ -102,37 +104,46 @@ struct StatusRows {
 
   // MARK: One row
 
+  /// - Parameter hasAttempts: Whether attempts and retries are counted, which they are by upstream. Without them their
+  ///   column is empty, so that those of routes and upstreams are in line.
   private static func row(
-    _ id: String, _ name: String, _ mark: StatusMark, _ traffic: StatusReport.Traffic, details: @escaping () -> HTML
+    _ id: String, _ name: String, _ mark: StatusMark, _ traffic: StatusReport.Traffic, hasAttempts: Bool,
+    details: @escaping () -> HTML
   ) -> Row {
-    Row(id: id, mark: mark, requests: traffic.last5m.requests, short: short(name, mark, traffic.last10s)) { isOpen in
+    let window = traffic.last10s
+    return Row(
+      id: id, mark: mark, requests: traffic.last5m.requests, short: short(name, mark, window, hasAttempts)
+    ) { isOpen in
       """
       <details class="row" id="\(id)"\(HTML.when(isOpen, " open"))>
       <summary><span class="n"><b>\(name, most: 64)</b>\(mark.html)</span>\
-      \(StatusCharts(traffic).requests.sparkline)\(figures(traffic.last10s))</summary>
+      \(StatusCharts(traffic).requests.sparkline)\(figures(window, hasAttempts))</summary>
       \(details())</details>
 
       """
     }
   }
 
-  private static func short(_ name: String, _ mark: StatusMark, _ window: StatusReport.Window) -> HTML {
+  private static func short(
+    _ name: String, _ mark: StatusMark, _ window: StatusReport.Window, _ hasAttempts: Bool
+  ) -> HTML {
     let state: HTML = mark.level <= .warning ? mark.cell : "<td>\(mark.words)"
     return """
       <tr><th>\(name, most: 48)\(state)<td>\(StatusFigures.rate(window))\
-      <td>\(StatusFigures.failed(window))<td>\(StatusFigures.number(window.retryDemand))\
+      <td>\(StatusFigures.failed(window))<td>\(hasAttempts ? StatusFigures.number(window.retryDemand) : "")\
       <td>\(StatusFigures.seconds(window.p50))<td>\(StatusFigures.seconds(window.p99))
       """
   }
 
-  private static func figures(_ window: StatusReport.Window) -> HTML {
-    """
-    \(figure(StatusFigures.rate(window), "req/s"))\
-    \(figure(StatusFigures.failed(window), "failed", mark: StatusMark.failed(window)))\
-    \(figure(StatusFigures.number(window.retryDemand), "retry demand"))\
-    \(figure(StatusFigures.seconds(window.p50), "p50"))\
-    \(figure(StatusFigures.seconds(window.p99), "p99"))
-    """
+  private static func figures(_ window: StatusReport.Window, _ hasAttempts: Bool) -> HTML {
+    let demand = figure(StatusFigures.number(window.retryDemand), "retry demand")
+    return """
+      \(figure(StatusFigures.rate(window), "req/s"))\
+      \(figure(StatusFigures.failed(window), "failed", mark: StatusMark.failed(window)))\
+      \(hasAttempts ? demand : "<span class=\"q\"></span>")\
+      \(figure(StatusFigures.seconds(window.p50), "p50"))\
+      \(figure(StatusFigures.seconds(window.p99), "p99"))
+      """
   }
 
   private static func figure(_ value: String, _ name: String, mark: HTML = HTML()) -> HTML {

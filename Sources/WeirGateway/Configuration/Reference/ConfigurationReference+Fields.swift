@@ -52,7 +52,19 @@ extension ConfigurationReference {
       "timeout", "duration", "`30s`",
       """
       more than 0, at most 1 day; covers all attempts and the waits between them. Before them, the body has \
-      the same time to arrive
+      the same time to arrive. It ends with the head of a response that streams
+      """),
+    Key(
+      "streaming", "boolean", "`true` for `text/event-stream`",
+      """
+      whether responses stream: `timeout` ends with their head ([below](#streams-and-long-downloads)). `true`: \
+      all do; `false`: none
+      """),
+    Key(
+      "silenceTimeout", "duration or `off`", "the upstream's; of streams `5m`",
+      """
+      0.1s to 1h without a byte from the upstream, while the client is not what is slow: 504, or a response \
+      that breaks off
       """),
     Key(
       "destinationPolicy", "mapping", "none",

@@ -167,8 +167,11 @@ extension ConfigurationReference {
       "maximumAge", "duration or `off`", "`off`",
       "1s to 1 day; older connections are not used again"),
     Key(
-      "silenceTimeout", "duration or `off`", "`off`",
-      "0.1s to 1h without a byte, while the client is not what is slow: 504, or a response that breaks off"),
+      "silenceTimeout", "duration or `off`", "`off`; of streams `5m`",
+      """
+      0.1s to 1h without a byte, while the client is not what is slow: 504, or a response that breaks off. A \
+      route's own takes precedence
+      """),
     Key(
       "connections", "integer", "`512`",
       "1 to 8192; attempts under way per endpoint. Further requests wait as for other upstreams"),
