@@ -130,14 +130,8 @@ final class ConnectionCounts: TransferEngineObserver, Sendable {
   }
 }
 
-/// Waits until `condition` holds; false after ten seconds.
-func eventually(_ condition: () async -> Bool) async -> Bool {
-  for _ in 0..<2000 {
-    if await condition() { return true }
-    try? await Task.sleep(for: .milliseconds(5))
-  }
-  return false
-}
+/// The name that these tests have for ``soon(_:)``.
+func eventually(_ condition: () async -> Bool) async -> Bool { await soon(condition) }
 
 extension EngineRig {
   /// A rig before a TLS server in Python, whose script gets the certificate, the key and the port.

@@ -84,16 +84,6 @@ final class HeldFiles: Sendable {
   private func isHeld(_ path: String) -> Bool { held.withLock { $0.contains(path) } }
 }
 
-/// Waits until something is so, and holds no thread meanwhile; false after half a minute.
-func soon(_ condition: () -> Bool) async -> Bool {
-  let end = MonotonicTime.now.advanced(bySeconds: 30)
-  while !condition() {
-    if MonotonicTime.now > end { return false }
-    try? await Task.sleep(for: .milliseconds(5))
-  }
-  return true
-}
-
 /// A server with a path `/healthz` whose status a test chooses, and an answer of its own to all other requests.
 final class HealthServer: Sendable {
   private let server: ScriptedServer
