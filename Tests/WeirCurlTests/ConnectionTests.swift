@@ -7,7 +7,7 @@ import WeirIO
 import WeirTestSupport
 
 /// Connections: made, shared, counted, lost.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.slow, .timeLimit(.minutes(1)))
 struct ConnectionTests {
   private final class Tag: Sendable {}
 

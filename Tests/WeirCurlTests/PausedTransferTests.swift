@@ -6,7 +6,7 @@ import WeirIO
 import WeirTestSupport
 
 /// Transfers whose user takes nothing for a while.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.slow, .timeLimit(.minutes(1)))
 struct PausedTransferTests {
   /// Seconds of CPU that the rig's loop has had. Other suites run in the same process.
   private static func cpu(of rig: EngineRig) async -> Double {

@@ -6,7 +6,7 @@ import WeirMetrics
 import WeirTestSupport
 
 /// Slow collectors, many clients, clients that misbehave.
-@Suite struct ExporterLoadTests {
+@Suite(.slow) struct ExporterLoadTests {
   let registry = Registry(ownMetrics: false)
   let collector = SlowCollector()
 

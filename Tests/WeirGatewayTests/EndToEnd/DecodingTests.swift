@@ -9,7 +9,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// Bodies that the gateway decodes: responses for clients, and requests for upstreams.
-@Suite(.serialized) struct DecodingTests {
+@Suite(.slow, .serialized) struct DecodingTests {
   private static let get = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
 
   private func route(to port: Int) throws -> Route {

@@ -10,7 +10,7 @@ import WeirTransport
 @testable import WeirGateway
 
 /// Clients that give up, and what looks like it.
-@Suite(.serialized) struct GiveUpTests {
+@Suite(.slow, .serialized) struct GiveUpTests {
   enum Leaving: CaseIterable {
     /// `close` ends the connection, and answers whatever still comes with a reset.
     case closes

@@ -9,7 +9,7 @@ import WeirTransport
 @testable import WeirGateway
 
 /// An upstream that has ceased to answer, behind a gateway with load control.
-@Suite(.serialized) struct SilenceTests {
+@Suite(.slow, .serialized) struct SilenceTests {
   @Test func aRefusalSaysWhyAndReachesNobody() throws {
     let load = try LoadRig()
     let swallowed = try #require(try load.becomeSilent())

@@ -10,7 +10,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// Clients whose bodies dribble in don't keep others from the upstream.
-@Suite(.serialized) struct SlowUploadTests {
+@Suite(.slow, .serialized) struct SlowUploadTests {
   /// More than an upstream has slots.
   private static let crowd = 560
 

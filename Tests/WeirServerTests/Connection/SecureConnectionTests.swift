@@ -1,11 +1,12 @@
 import Foundation
 import Testing
 import WeirIO
+import WeirTestSupport
 
 @testable import WeirServer
 
 /// Connections with a channel between the socket and HTTP.
-@Suite(.timeLimit(.minutes(1))) struct SecureConnectionTests {
+@Suite(.slow, .timeLimit(.minutes(1))) struct SecureConnectionTests {
   private static let get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
   private static let end = "\u{0}"
 

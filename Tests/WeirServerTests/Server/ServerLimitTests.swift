@@ -6,7 +6,7 @@ import WeirTestSupport
 
 @testable import WeirServer
 
-@Suite struct ServerLimitTests {
+@Suite(.slow) struct ServerLimitTests {
   private static let get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 
   private func rig(_ change: (inout ServerLimits) -> Void) throws -> ServerRig {

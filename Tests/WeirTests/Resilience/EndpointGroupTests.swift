@@ -214,7 +214,7 @@ struct EndpointGroupTests {
 }
 
 /// Groups with an endpoint in trouble, under load.
-@Suite("Endpoint groups under load", .timeLimit(.minutes(3)), .serialized)
+@Suite("Endpoint groups under load", .slow, .timeLimit(.minutes(3)), .serialized)
 struct EndpointGroupLoadTests {
   private static let origin = "http://pay.invalid"
 

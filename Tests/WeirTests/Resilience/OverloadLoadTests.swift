@@ -9,7 +9,7 @@ import WeirTestSupport
 /// A session before a server that is asked for more than it can do, by callers who wait for a while.
 ///
 /// Both keep to times, which under a sanitizer are those of the sanitizer.
-@Suite("Load control under load", .timeLimit(.minutes(1)), .disabled(if: ThisProcess.isSanitized))
+@Suite("Load control under load", .slow, .timeLimit(.minutes(1)), .disabled(if: ThisProcess.isSanitized))
 struct OverloadLoadTests {
   private static let patience = 0.3
 

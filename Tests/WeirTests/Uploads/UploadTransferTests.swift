@@ -7,7 +7,7 @@ import Weir
 import WeirTestSupport
 
 /// Redirects, early answers, steering and progress of uploads.
-@Suite("§8.2 Uploads on the wire", .timeLimit(.minutes(1)))
+@Suite("§8.2 Uploads on the wire", .slow, .timeLimit(.minutes(1)))
 struct UploadTransferTests {
   // MARK: Redirects
 
