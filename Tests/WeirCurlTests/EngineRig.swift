@@ -1,3 +1,4 @@
+import Glibc
 import Synchronization
 import Testing
 import WeirIO
@@ -65,6 +66,17 @@ final class EngineRig: Sendable {
   func onEngine<Result: Sendable>(_ body: @escaping @Sendable (Engines) -> Result) async -> Result {
     await withCheckedContinuation { continuation in
       loop.post { [engines] in continuation.resume(returning: body(engines.value)) }
+    }
+  }
+
+  /// Seconds of CPU that the loop has had. Other suites run in the same process.
+  var cpu: Double {
+    get async {
+      await onEngine { _ in
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+      }
     }
   }
 

@@ -43,10 +43,10 @@ struct UnaskedBytesTests {
 
   /// Sixty connections are idle when the strays come, each on its own.
   @Test(arguments: [NumberedResponse.length, .chunked])
-  func aSecondLater(framing: NumberedResponse) async throws {
+  func whenAllAreIdle(framing: NumberedResponse) async throws {
     let asked = Atomic<Int>(0)
     let strays = Atomic<Int>(0)
-    let all = Gate()
+    let (all, idle) = (Gate(), Gate())
     let server = try ScriptedServer(
       Script(
         .forever([
@@ -55,7 +55,7 @@ struct UnaskedBytesTests {
             // Each request has a connection before the first is answered.
             if asked.add(1, ordering: .relaxed).newValue == Self.crowd { all.open() }
             return [
-              .wait(all), .send(framing.text("first")), .sleep(1), .send(framing.text("stray")),
+              .wait(all), .send(framing.text("first")), .wait(idle), .send(framing.text("stray")),
               .call { strays.add(1, ordering: .relaxed) },
             ]
           }
@@ -65,6 +65,7 @@ struct UnaskedBytesTests {
     #expect(marks == Array(repeating: "first", count: Self.crowd))
     #expect(server.connectionCount == Self.crowd)
     #expect(rig.counts.open == Self.crowd, "all are idle")
+    idle.open()
     #expect(await eventually { strays.load(ordering: .relaxed) == Self.crowd })
     let next = await Self.marks("next", of: server, on: rig)
     #expect(next == Array(repeating: "next", count: Self.crowd))

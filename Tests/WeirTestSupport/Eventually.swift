@@ -34,3 +34,14 @@ package func eventually(within seconds: Double = 30, _ condition: () -> Bool) ->
   }
   return true
 }
+
+/// Lets so many seconds pass. Only where the time itself is what a test is about: a limit that must end nothing meanwhile, an age
+/// that has to be reached, the pace of a slow peer. What happens at some time is waited for by ``eventually``.
+package func letPass(_ seconds: Double) async throws {
+  try await Task.sleep(for: .seconds(seconds))
+}
+
+/// The same, blocking its thread.
+package func letPass(_ seconds: Double) {
+  usleep(useconds_t(seconds * 1_000_000))
+}

@@ -92,7 +92,7 @@ struct AlertTests {
       for (job, expected) in Self.expected {
         since[job] = told[job, default: []] == expected ? since[job, default: 0] + 1 : 0
       }
-      try await Task.sleep(for: .seconds(1))
+      try await letPass(1)
     }
     for (job, expected) in Self.expected { #expect(told[job, default: []] == expected, "\(job)") }
   }

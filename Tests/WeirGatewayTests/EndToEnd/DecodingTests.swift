@@ -148,7 +148,7 @@ import WeirTestSupport
     client.send(Self.get)
     try #require(client.awaitBytes())
     let before = try ThisProcess.residentBytes
-    usleep(500_000)
+    letPass(0.5)
     #expect(try ThisProcess.residentBytes - before < 32 << 20 || ThisProcess.isSanitized)
     let answer = try #require(client.response())
     #expect(answer.isComplete)

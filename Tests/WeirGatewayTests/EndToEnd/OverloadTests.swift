@@ -108,7 +108,7 @@ private final class OverloadedRig: Sendable {
     private let isOver = Atomic(false)
 
     func doOne() {
-      turn.withLock { if !isOver.load(ordering: .relaxed) { usleep(50_000) } }
+      turn.withLock { if !isOver.load(ordering: .relaxed) { letPass(0.05) } }
     }
 
     func end() { isOver.store(true, ordering: .relaxed) }
@@ -183,7 +183,7 @@ private final class Callers: Sendable {
         }
         return caller.leaves <= now
       }
-      usleep(1_000)
+      letPass(0.001)
     }
   }
 

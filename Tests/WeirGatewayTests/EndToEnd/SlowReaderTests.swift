@@ -99,7 +99,7 @@ import WeirTestSupport
     // More than the system of one that takes nothing acknowledges, and more than a look at it comes too late for.
     for _ in 0..<20 {
       #expect(slow[1].discard(100_000) == 100_000)
-      usleep(100_000)
+      letPass(0.1)
     }
     let third = try rig.client()
     third.send(Self.large)

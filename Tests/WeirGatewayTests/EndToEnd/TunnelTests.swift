@@ -160,8 +160,8 @@ import WeirTestSupport
 
   @Test func silenceBothWaysCloses() throws {
     let server = try ScriptedServer(
-      Script(.head, .send(Self.switching), .sleep(0.3), .send("1"), .sleep(0.3), .send("2"), .awaitClose))
-    let rig = try GatewayRig(Self.route(to: server.port) { $0.idleTimeout = 0.5 })
+      Script(.head, .send(Self.switching), .sleep(0.8), .send("1"), .sleep(0.8), .send("2"), .awaitClose))
+    let rig = try GatewayRig(Self.route(to: server.port) { $0.idleTimeout = 1.5 })
     let client = try Self.open(rig)
     #expect(Self.rest(of: client) == "12")
     #expect(!client.wasReset)

@@ -75,7 +75,7 @@ final class HeldFiles: Sendable {
   func mark(_ path: String) -> FileMark? {
     if isHeld(path) {
       waiting.wrappingAdd(1, ordering: .acquiringAndReleasing)
-      while isHeld(path) { usleep(1000) }
+      _ = eventually { !isHeld(path) }
       waiting.wrappingSubtract(1, ordering: .acquiringAndReleasing)
     }
     return FileMark(ofFile: path)

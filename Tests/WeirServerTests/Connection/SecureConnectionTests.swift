@@ -50,10 +50,11 @@ import WeirTestSupport
   }
 
   @Test func theHandshakeMayComeByteByByte() async throws {
-    let client = try rig().client()
+    let rig = try rig()
+    let client = try rig.client()
     for byte in Array("HELLO\n".utf8) {
       client.send([byte])
-      try await Task.sleep(for: .milliseconds(2))
+      await rig.readsOn()
     }
     #expect(client.read(until: "WELCOME\n") == "WELCOME\n")
     #expect(client.status(of: Self.get) == 200)
@@ -109,11 +110,11 @@ import WeirTestSupport
     let rig = try rig({ $0.writeTimeout = 0.3 }, answering: { $0.respond(status: 200, body: body) })
     let client = try opened(rig, receiveBuffer: 4096)
     client.send(Self.get)
-    for _ in 0..<20 where rig.tally.ended(.slowRead) == 0 {
-      client.send([ScriptedChannel.void])
-      try await Task.sleep(for: .milliseconds(100))
-    }
-    #expect(rig.tally.ended(.slowRead) == 1)
+    #expect(
+      await soon {
+        client.send([ScriptedChannel.void])
+        return rig.tally.ended(.slowRead) == 1
+      })
   }
 
   @Test func aRefusedHandshakeIsReadEvenIfTheClientSendsMore() async throws {
@@ -168,7 +169,7 @@ import WeirTestSupport
     #expect(record.all == [.abandoned] && rig.tally.ended(.client) == 1 && rig.tally.handshaking == 0)
   }
 
-  @Test func aProxyHeaderComesFirst() throws {
+  @Test func aProxyHeaderComesFirst() async throws {
     let rig = try rig(proxies: true, answering: { $0.respond(status: 200, text: "\($0.peer)") })
     let header = "PROXY TCP4 192.0.2.1 192.0.2.2 1000 443\r\n"
     let client = try rig.client()
@@ -176,7 +177,7 @@ import WeirTestSupport
     #expect(client.response()?.body == "192.0.2.1:1000")
     let other = try rig.client()
     other.send(header)
-    usleep(20_000)
+    await rig.readsOn()
     other.send("HELLO\n")
     #expect(other.read(until: "WELCOME\n") == "WELCOME\n")
     #expect(other.status(of: Self.get) == 200)
@@ -187,10 +188,11 @@ import WeirTestSupport
     let first = try rig.client()
     first.send("HEL")
     #expect(try await rig.waitForConnections { $0 == 1 })
-    usleep(20_000)
+    await rig.readsOn()
     let second = try rig.client()
     second.send("HELLO\n\(Self.get)")
-    usleep(50_000)
+    #expect(try await rig.waitForConnections { $0 == 2 })
+    await rig.readsOn()
     #expect(record.all.isEmpty, "it waits unread")
     first.send("LO\n")
     #expect(first.read(until: "WELCOME\n") == "WELCOME\n")
@@ -201,7 +203,8 @@ import WeirTestSupport
     let rig = try rig { $0.handshakes = 1 }
     let hanging = try rig.client()
     hanging.send("HEL")
-    usleep(20_000)
+    #expect(try await rig.waitForConnections { $0 == 1 })
+    await rig.readsOn()
     let second = try rig.client()
     second.send("HELLO\n\(Self.get)")
     #expect(second.response()?.status == 200)
@@ -213,7 +216,8 @@ import WeirTestSupport
     let rig = try rig { $0.handshakes = 1 }
     let hanging = try rig.client()
     hanging.send("HEL")
-    usleep(2_100_000)
+    // Longer than one may hang while others wait.
+    letPass(2.1)
     let second = try rig.client()
     second.send("HELLO\n\(Self.get)")
     #expect(second.response()?.status == 200)
@@ -225,9 +229,9 @@ import WeirTestSupport
     let first = try rig.client(), second = try rig.client()
     #expect(try await rig.waitForConnections { $0 == 2 })
     first.send("HEL")
-    usleep(20_000)
+    await rig.readsOn()
     rig.whileLoopIsHeld {
-      usleep(2_100_000)
+      letPass(2.1)
       second.send("HELLO\n\(Self.get)")
       first.send("LO\n")
     }
@@ -260,7 +264,7 @@ import WeirTestSupport
     let first = try rig.client()
     first.send("HEL")
     #expect(try await rig.waitForConnections { $0 == 1 })
-    usleep(20_000)
+    await rig.readsOn()
     #expect(try opened(rig).status(of: Self.get) == 200)
     #expect(first.readToEnd() == ("", .end))
     #expect(rig.tally.ended(.evicted) == 1)

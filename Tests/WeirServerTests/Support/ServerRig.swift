@@ -39,6 +39,9 @@ final class ServerRig: Sendable {
     await withCheckedContinuation { continuation in server.countConnections { continuation.resume(returning: $0) } }
   }
 
+  /// Returns once the server has read what its connections had received: after a whole turn of its loop.
+  func readsOn() async { for _ in 0..<2 { _ = await connectionCount() } }
+
   /// Calls `body` while the loop does nothing, so that what `body` brings about comes to the server together.
   func whileLoopIsHeld<Result>(_ body: () throws -> Result) rethrows -> Result {
     let (held, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))

@@ -256,7 +256,7 @@ struct ResponseTransferTests {
     let task = request.serializingString()
     await recorder.events.wait(for: "suspendTask")
     // Twice the timeout: the point of the test is that time passes.
-    try await Task.sleep(for: .seconds(2))
+    try await letPass(2)
     #expect(request.isSuspended)
     #expect(!recorder.events.entries.contains("·metrics"))
     gate.open()
