@@ -1,8 +1,9 @@
 import Testing
+import WeirTestSupport
 
 @testable import WeirCompression
 
-@Suite struct ContentDecoderTests {
+@Suite(.slow) struct ContentDecoderTests {
   @Test(
     arguments: [
       ("gzip", [ContentCoding.gzip]), ("GZip", [.gzip]), ("x-gzip", [.gzip]), ("deflate", [.deflate]),

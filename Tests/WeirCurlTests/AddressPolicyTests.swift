@@ -215,7 +215,7 @@ struct AddressPolicyTests {
     let began = ContinuousClock.now
     let outcome = await rig.transfer(Self.spec("http://a.example:\(port)/", policy))
     #expect(outcome.text == "there", "\(String(describing: outcome.error))")
-    #expect(ContinuousClock.now - began < .seconds(3))
+    #expect(ContinuousClock.now - began < .seconds(15))
     #expect(outcome.report?.remoteAddress == "127.0.0.1")
     #expect(rig.counts.value.opened == 1)
     #expect(await rig.onEngine { $0.openConnections } == 1)

@@ -7,7 +7,7 @@ import WeirIO
 import WeirTestSupport
 
 /// Connections: made, shared, counted, lost.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.slow, .timeLimit(.minutes(1)))
 struct ConnectionTests {
   private final class Tag: Sendable {}
 
@@ -75,7 +75,7 @@ struct ConnectionTests {
     for server in servers {
       #expect(await rig.get(server.url).text == "x")
       // libcurl closes the one that was idle longest, in whole milliseconds.
-      try await Task.sleep(for: .milliseconds(3))
+      try await letPass(0.003)
     }
     #expect(await eventually { rig.counts.open == 2 })
     #expect(await rig.get(servers[3].url).report?.isReusedConnection == true)

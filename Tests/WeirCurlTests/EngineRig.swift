@@ -1,3 +1,4 @@
+import Glibc
 import Synchronization
 import Testing
 import WeirIO
@@ -68,6 +69,17 @@ final class EngineRig: Sendable {
     }
   }
 
+  /// Seconds of CPU that the loop has had. Other suites run in the same process.
+  var cpu: Double {
+    get async {
+      await onEngine { _ in
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+      }
+    }
+  }
+
   /// Closes the engine and returns when all has ended, which is at the end of that turn.
   func close() async {
     await onEngine { $0.close() }
@@ -130,14 +142,8 @@ final class ConnectionCounts: TransferEngineObserver, Sendable {
   }
 }
 
-/// Waits until `condition` holds; false after ten seconds.
-func eventually(_ condition: () async -> Bool) async -> Bool {
-  for _ in 0..<2000 {
-    if await condition() { return true }
-    try? await Task.sleep(for: .milliseconds(5))
-  }
-  return false
-}
+/// The name that these tests have for ``soon(_:)``.
+func eventually(_ condition: () async -> Bool) async -> Bool { await soon(condition) }
 
 extension EngineRig {
   /// A rig before a TLS server in Python, whose script gets the certificate, the key and the port.

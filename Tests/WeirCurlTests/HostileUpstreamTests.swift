@@ -6,7 +6,7 @@ import WeirIO
 import WeirTestSupport
 
 /// Upstreams that answer what nobody asked, or in a shape that libcurl can't bear.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.slow, .timeLimit(.minutes(1)))
 struct HostileUpstreamTests {
   /// libcurl 7.88.1 keeps a pointer to the last field of a handle's earlier response, and continues that one.
   @Test(arguments: [" A: b", "\tA: b", "  ", "\t"])
@@ -52,15 +52,15 @@ struct HostileUpstreamTests {
   /// The same on a connection on which nobody ever waited to read: its response was there at once.
   @Test
   func bytesOnAConnectionThatWasNeverWaitedFor() async throws {
-    let gate = Gate()
+    let (sent, gate) = (Gate(), Gate())
     let server = try ScriptedServer(
-      Script(.send(okResponse("one")), .head, .wait(gate), .send("stray"), .awaitClose))
+      Script(.send(okResponse("one")), .call { sent.open() }, .head, .wait(gate), .send("stray"), .awaitClose))
     let rig = try await EngineRig()
     // Held up, once it connects, until the response is there: libcurl sends the request and reads in one go.
     let running = Running(loop: rig.loop)
     await rig.onEngine { engine in
       running.start(TransferSpec(url: server.url), PreparedHeaders(lines: []), engine) { _ in }
-      rig.loop.post { Thread.sleep(forTimeInterval: 0.05) }
+      rig.loop.post { sent.wait() }
     }
     #expect(await running.outcome.text == "one")
     gate.open()

@@ -142,7 +142,7 @@ struct LookupTests {
         #expect(outcome.error?.code == .timedOut)
         #expect(outcome.error?.message.hasPrefix("Resolving timed out") == true)
         #expect(try #require(report.phases[.resolve]) > 0.25)
-        #expect(abs(try #require(report.phases[.resolve]) - report.total) < 0.05, "all of it was spent on the name")
+        #expect(try #require(report.phases[.resolve]) > 0.8 * report.total, "all of it was spent on the name")
         #expect(report.phases[.connect] == nil)
         #expect(report.total < 5)
       }

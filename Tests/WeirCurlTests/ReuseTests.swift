@@ -122,7 +122,7 @@ struct ReuseTests {
 }
 
 /// The same on TLS: closed with close_notify, cut without it, or reset.
-@Suite(.timeLimit(.minutes(1)), .enabled(if: TLSUpstream.isInstalled))
+@Suite(.slow, .timeLimit(.minutes(1)), .enabled(if: TLSUpstream.isInstalled))
 struct ReuseOnTLSTests {
   @Test(arguments: ["1.2", "1.3"], ["close", "cut", "reset"])
   func endWhileIdle(version: String, end: String) async throws {

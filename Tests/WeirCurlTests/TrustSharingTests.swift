@@ -5,7 +5,7 @@ import WeirHTTP
 import WeirTestSupport
 
 /// That libcurl keeps connections apart by what they were trusted for.
-@Suite("§23 Sharing of connections", .enabled(if: Tool.nginx.isInstalled && Tool.openssl.isInstalled))
+@Suite("§23 Sharing of connections", .slow, .enabled(if: Tool.nginx.isInstalled && Tool.openssl.isInstalled))
 struct TrustSharingTests {
   /// - Parameter change: What another requirement differs in; each alone must keep connections apart.
   @Test(.timeLimit(.minutes(1)), arguments: [false, true])

@@ -7,7 +7,7 @@ import WeirTestSupport
 @testable import WeirHTTP1
 
 /// Bytes that no request has asked for are given to none.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.slow, .timeLimit(.minutes(1)))
 struct UnaskedBytesTests {
   /// Seconds from the response to the bytes behind it; nil: both are in one segment.
   private static let delays: [Double?] = [nil, 0.001, 0.05]
@@ -43,10 +43,10 @@ struct UnaskedBytesTests {
 
   /// Sixty connections are idle when the strays come, each on its own.
   @Test(arguments: [NumberedResponse.length, .chunked])
-  func aSecondLater(framing: NumberedResponse) async throws {
+  func whenAllAreIdle(framing: NumberedResponse) async throws {
     let asked = Atomic<Int>(0)
     let strays = Atomic<Int>(0)
-    let all = Gate()
+    let (all, idle) = (Gate(), Gate())
     let server = try ScriptedServer(
       Script(
         .forever([
@@ -55,7 +55,7 @@ struct UnaskedBytesTests {
             // Each request has a connection before the first is answered.
             if asked.add(1, ordering: .relaxed).newValue == Self.crowd { all.open() }
             return [
-              .wait(all), .send(framing.text("first")), .sleep(1), .send(framing.text("stray")),
+              .wait(all), .send(framing.text("first")), .wait(idle), .send(framing.text("stray")),
               .call { strays.add(1, ordering: .relaxed) },
             ]
           }
@@ -65,6 +65,7 @@ struct UnaskedBytesTests {
     #expect(marks == Array(repeating: "first", count: Self.crowd))
     #expect(server.connectionCount == Self.crowd)
     #expect(rig.counts.open == Self.crowd, "all are idle")
+    idle.open()
     #expect(await eventually { strays.load(ordering: .relaxed) == Self.crowd })
     let next = await Self.marks("next", of: server, on: rig)
     #expect(next == Array(repeating: "next", count: Self.crowd))
@@ -133,7 +134,7 @@ struct UnaskedBytesTests {
 }
 
 /// The same on TLS, where bytes may be in the socket, or in the TLS library already.
-@Suite(.timeLimit(.minutes(1)), .enabled(if: TLSUpstream.isInstalled))
+@Suite(.slow, .timeLimit(.minutes(1)), .enabled(if: TLSUpstream.isInstalled))
 struct UnaskedBytesOnTLSTests {
   @Test(arguments: ["1.2", "1.3"], NumberedResponse.allCases)
   func aResponseBehindTheResponse(version: String, framing: NumberedResponse) async throws {

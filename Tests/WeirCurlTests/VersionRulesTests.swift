@@ -72,12 +72,12 @@ struct VersionRulesTests {
     for isReused in [false, true] {
       #expect(await rig.transfer(spec("/", idle: 0.5)).report?.isReusedConnection == isReused)
     }
-    try await Task.sleep(for: .milliseconds(600))
+    try await letPass(0.6)
     #expect(await rig.transfer(spec("/", idle: 0.5)).report?.isReusedConnection == false)
     #expect(await eventually { rig.counts.open == 0 })
 
     let never = await rig.start(spec("/never", age: 0.5))
-    try await Task.sleep(for: .milliseconds(700))
+    try await letPass(0.7)
     let shared = await rig.transfer(spec("/", age: 0.5))
     #expect(shared.text == "fine" && shared.report?.isReusedConnection == true, "\(shared)")
     #expect(!never.isFinished, "a request is not cut")

@@ -1,8 +1,9 @@
 import Foundation
 import Testing
+import WeirTestSupport
 
 /// Drives pools through random openings, reuse, idle times and ends, beside a naive model.
-@Suite struct PoolSimulationTests {
+@Suite(.slow) struct PoolSimulationTests {
   private static let seeds = ProcessInfo.processInfo.environment["WEIR_SIMULATION_SEEDS"].flatMap { UInt64($0) } ?? 200
 
   @Test func thePoolDoesWhatTheModelDoes() {

@@ -12,12 +12,12 @@ final class Log: Sendable {
   var all: [String] { entries.withLock { $0 } }
 }
 
-/// Something that one thread waits for, ten seconds at most.
+/// Something that one thread waits for, half a minute at most.
 final class Signal: Sendable {
   private let semaphore = DispatchSemaphore(value: 0)
 
   func raise() { semaphore.signal() }
-  func wait() -> Bool { semaphore.wait(timeout: .now() + 10) == .success }
+  func wait() -> Bool { semaphore.wait(timeout: .now() + 30) == .success }
 }
 
 extension EventLoop {
@@ -28,7 +28,7 @@ extension EventLoop {
       body()
       done.raise()
     }
-    if !done.wait() { Issue.record("the loop didn't run a job within ten seconds") }
+    if !done.wait() { Issue.record("the loop didn't run a job within half a minute") }
   }
 }
 

@@ -1,9 +1,10 @@
 import Testing
 import WeirIO
 import WeirResolver
+import WeirTestSupport
 
 /// Lookups of addresses, against a name server that follows a script.
-@Suite struct AddressLookupTests {
+@Suite(.slow) struct AddressLookupTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let testDescription: String
     var family = Question.Family.any

@@ -5,7 +5,7 @@ import WeirResolver
 import WeirTestSupport
 
 /// Bytes of a hostile name server. No reply crashes a lookup or keeps it from its end.
-@Suite struct HostileReplyTests {
+@Suite(.slow) struct HostileReplyTests {
   private static let replies = 2000
 
   /// Replies whose bytes are changed, cut, repeated or drawn at random; the id and the question mostly stay, so that the

@@ -27,7 +27,7 @@ final class LoopbackServer: Sendable {
       while true {
         let connection = accept(descriptor, nil, nil)
         guard connection >= 0 else { return }
-        var limit = timeval(tv_sec: 5, tv_usec: 0)
+        var limit = timeval(tv_sec: 30, tv_usec: 0)
         setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         Self.serve(connection, context)
         close(connection)

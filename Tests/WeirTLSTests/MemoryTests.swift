@@ -6,7 +6,7 @@ import WeirTestSupport
 
 /// The memory that streams hold. Other tests run meanwhile, so that the limits leave room for them. Alone, this suite
 /// prints exact figures.
-@Suite(.serialized) struct MemoryTests {
+@Suite(.slow, .serialized) struct MemoryTests {
   private let context: TLSServerContext
 
   init() throws {

@@ -2,8 +2,9 @@ import CTLS
 import Glibc
 import Testing
 import WeirTLS
+import WeirTestSupport
 
-@Suite struct NameTests {
+@Suite(.slow) struct NameTests {
   private let certificates: [MadeCertificate]
   private let settings: TLSSettings
 

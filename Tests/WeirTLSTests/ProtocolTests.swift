@@ -1,9 +1,10 @@
 import CTLS
 import Testing
 import WeirTLS
+import WeirTestSupport
 
 /// Versions, cipher suites and groups.
-@Suite struct ProtocolTests {
+@Suite(.slow) struct ProtocolTests {
   private let settings: TLSSettings
 
   init() throws {

@@ -40,6 +40,7 @@ package struct Script: Sendable {
     /// Closes so that the client sees a reset.
     case reset
     case close
+    /// Lets so many seconds pass; see ``letPass(_:)``.
     case sleep(Double)
     /// Waits until a test opens the gate.
     case wait(Gate)
@@ -96,9 +97,9 @@ package final class Gate: Sendable {
     semaphore.signal()
   }
 
-  /// Gives up after ten seconds, so that a failed test ends.
+  /// Gives up after half a minute, so that a failed test ends.
   package func wait() {
-    if semaphore.wait(timeout: .now() + 10) == .success { semaphore.signal() }
+    if semaphore.wait(timeout: .now() + 30) == .success { semaphore.signal() }
   }
 }
 
@@ -150,7 +151,7 @@ struct ScriptedPeer {
     case .drip(let bytes, let delay):
       for byte in bytes {
         guard ServerSocket.send(descriptor, [byte]) else { return false }
-        Thread.sleep(forTimeInterval: delay)
+        letPass(delay)
       }
       return true
     case .halfClose:
@@ -161,7 +162,7 @@ struct ScriptedPeer {
       return false
     case .close: return false
     case .sleep(let seconds):
-      Thread.sleep(forTimeInterval: seconds)
+      letPass(seconds)
       return true
     case .wait(let gate):
       gate.wait()

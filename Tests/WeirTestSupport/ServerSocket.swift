@@ -93,7 +93,7 @@ enum ServerSocket {
       }
       // A test that takes the process's descriptors away for a moment takes them from this thread too.
       if errno == EMFILE {
-        usleep(1000)
+        letPass(0.001)
         continue
       }
       guard [EINTR, ECONNABORTED].contains(errno) else { return nil }

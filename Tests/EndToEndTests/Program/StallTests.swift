@@ -66,9 +66,9 @@ struct StallTests {
   /// How many wait to be accepted when all do, or after a second.
   private static func crowd(at port: Int) async throws -> Int {
     var crowd = 0
-    for _ in 0..<100 where crowd < connections {
-      try await Task.sleep(for: .milliseconds(10))
+    _ = try? await eventually("all wait", within: 1) {
       crowd = try waiting(at: port)
+      return crowd >= connections
     }
     return crowd
   }

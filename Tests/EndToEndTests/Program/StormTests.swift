@@ -36,9 +36,9 @@ struct StormTests {
     let first = try await Self.gateway(before: second.port)
     let load = try Peer(.wrk, ["-t1", "-c64", "-d22s", first.url("/")])
     // The first window has a burst of its own, in each layer.
-    try await Task.sleep(for: .seconds(11))
+    try await letPass(11)
     let before = try await Self.counts(first, third)
-    try await Task.sleep(for: .seconds(10))
+    try await letPass(10)
     let after = try await Self.counts(first, third)
     #expect(try await load.waitForExit() == .exited(0))
     let requests = after.requests - before.requests
@@ -95,7 +95,7 @@ struct StormTests {
         state.served += 1
         return (state.isBrownedOut, state.served)
       }
-      usleep(isBrownedOut ? 80_000 : 40_000)
+      letPass(isBrownedOut ? 0.08 : 0.04)
       let fails = isBrownedOut && number % 2 == 0
       return "HTTP/1.1 \(fails ? "503 Busy" : "200 OK")\r\nContent-Length: 0\r\n\r\n"
     }

@@ -50,7 +50,7 @@ final class Outage: Sendable {
       let fields = headers[number % headers.count]
       number += 1
       Task { _ = await session.request(url, headers: fields).serializingData(automaticallyCancelling: false).response }
-      try await Task.sleep(for: .seconds(1 / perSecond))
+      try await letPass(1 / perSecond)
     }
   }
 
@@ -74,7 +74,7 @@ final class Outage: Sendable {
 
   /// Each answer comes later than the route's timeout.
   static func slow(_ job: String, perSecond: Double) async throws -> Outage {
-    let server = try ScriptedServer(Script(.forever([.head, .sleep(60)])))
+    let server = try ScriptedServer(Script(.head, .awaitClose))
     return try await steady(
       job, "upstream: \"http://127.0.0.1:\(server.port)\", timeout: 200ms", perSecond: perSecond, keep: server)
   }
@@ -108,7 +108,7 @@ final class Outage: Sendable {
       let load = Task { try await send(perSecond, to: url) }
       defer { withExtendedLifetime(server) { load.cancel() } }
       while true {
-        try await Task.sleep(for: .seconds(seconds))
+        try await letPass(seconds)
         current.0.peer.send(signal: SIGKILL)
         _ = try await current.0.peer.waitForExit()
         do {
@@ -150,7 +150,7 @@ final class Outage: Sendable {
   static func busy(_ job: String, perSecond: Double) async throws -> Outage {
     let turn = NSLock()
     let server = try ScriptedServer(
-      Script(.forever([.head, .call { turn.withLock { _ = usleep(50_000) } }, .send(okResponse("well"))])))
+      Script(.forever([.head, .call { turn.withLock { letPass(0.05) } }, .send(okResponse("well"))])))
     return try await impatient(job, port: server.port, perSecond: perSecond, keep: server)
   }
 

@@ -97,7 +97,7 @@ struct EventSourceTests {
       for one in event.value ?? [] {
         #expect(one.data == "event \(one.id) ·")
         numbers.append(Int(one.id) ?? -1)
-        if numbers.count.isMultiple(of: 100) { try await Task.sleep(for: .milliseconds(1)) }
+        if numbers.count.isMultiple(of: 100) { try await letPass(0.001) }
       }
     }
     #expect(numbers == Array(1...total))

@@ -83,7 +83,7 @@ final class ClientStage: Sendable {
     for session in made.withLock({ $0 }) { session.invalidateAndCancel() }
     let count = made.withLock { $0.count }
     try await events.wait(for: "session.invalid", count: count)
-    try await eventually("all connections are closed", within: 15) {
+    try await eventually("all connections are closed") {
       events.count("session.connection opened") == events.count("session.connection closed")
     }
     return (events.lines + results.withLock { $0 }).map { $0 + "\n" }.joined()
@@ -99,7 +99,7 @@ final class HeldAnswer<Answer>: Sendable {
   }
 
   func wait() async throws {
-    try await eventually("an answer is asked for", within: 15) { completion.withLock { $0 != nil } }
+    try await eventually("an answer is asked for") { completion.withLock { $0 != nil } }
   }
 
   func answer(_ answer: Answer) {

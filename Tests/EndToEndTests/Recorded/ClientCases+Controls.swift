@@ -38,7 +38,7 @@ extension ClientCase {
       stage.note(await session.request(stage.url).serializingString().response.result)
       for _ in 0..<5 {
         // After half a second the next request is let through; a longer time changes nothing.
-        try await Task.sleep(for: .milliseconds(600))
+        try await letPass(0.6)
         stage.note(await session.request(stage.url).serializingString().response.result)
       }
     },

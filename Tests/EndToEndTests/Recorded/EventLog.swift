@@ -29,7 +29,7 @@ final class EventLog: InlineEventMonitor {
 
   /// Returns when a line with this text is there.
   func wait(for text: String, count: Int = 1) async throws {
-    try await eventually("\(text) is there: \(lines.joined(separator: "\n"))", within: 15) { self.count(text) >= count }
+    try await eventually("\(text) is there: \(lines.joined(separator: "\n"))") { self.count(text) >= count }
   }
 
   /// A session's event.

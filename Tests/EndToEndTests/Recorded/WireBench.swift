@@ -53,7 +53,7 @@ final class WireBench {
     let before = (0..<(upstream?.connectionCount ?? 0)).map { upstream?.received(on: $0).count ?? 0 }
     let clients = try play(example)
     expectedRequests += example.lines
-    try await eventually("\(example.name) is logged", within: 15) { requestCount >= expectedRequests }
+    try await eventually("\(example.name) is logged") { requestCount >= expectedRequests }
     if let upstream, closing.contains(example.route) {
       try await eventually("connections end") { upstream.finishedCount == upstream.connectionCount }
     }
@@ -176,9 +176,9 @@ final class WireBench {
     var last = ""
     return try await eventually("the page is steady") {
       let page = MetricsPage.recorded(try CurlAnswer.page(program.metricsPort), ports, senders: senders)
-      defer { last = page }
       if page == last { return page }
-      try await Task.sleep(for: .milliseconds(100))
+      last = page
+      try await letPass(0.1)
       return nil
     }
   }

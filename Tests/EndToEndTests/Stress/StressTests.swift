@@ -255,6 +255,6 @@ private final class Scrapes: Sendable {
       guard started != settled + inFlight else { return }
       state.wrong.append("\(started) started, \(settled) settled, \(inFlight) in flight")
     }
-    usleep(2_000)
+    letPass(0.002)
   }
 }

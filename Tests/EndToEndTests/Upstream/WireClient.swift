@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import WeirTestSupport
 
-/// A blocking client that sends exact bytes and keeps exactly what comes. Gives up on a silence of ten seconds.
+/// A blocking client that sends exact bytes and keeps exactly what comes. Gives up on a silence of half a minute.
 final class WireClient {
   enum Ending: Equatable {
     /// The other side closed.
@@ -19,7 +19,7 @@ final class WireClient {
 
   init(port: Int) throws {
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    var time = timeval(tv_sec: 10, tv_usec: 0)
+    var time = timeval(tv_sec: 30, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)

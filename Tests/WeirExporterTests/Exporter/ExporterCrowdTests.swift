@@ -6,7 +6,7 @@ import WeirMetrics
 import WeirTestSupport
 
 /// Two thousand connections at once that are of no use, and one that is.
-@Suite struct ExporterCrowdTests {
+@Suite(.slow) struct ExporterCrowdTests {
   private static let count = 2000
 
   /// What a connection of the crowd does. The number tells them apart.

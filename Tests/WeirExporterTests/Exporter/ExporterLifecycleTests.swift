@@ -99,7 +99,7 @@ import WeirTestSupport
     let address = exporter.address
     let holdingUp = try PageClient(address)
     holdingUp.request("GET", "/-/ready")
-    #expect(entered.wait(timeout: .now() + 10) == .success)
+    #expect(entered.wait(timeout: .now() + 30) == .success)
     let waiting = try (0..<20).map { _ in try PageClient(address) }
     for client in waiting { client.request("GET", "/metrics") }
     async let stopped: Void = exporter.stop(grace: 10)

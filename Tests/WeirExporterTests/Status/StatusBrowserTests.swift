@@ -5,7 +5,7 @@ import WeirTestSupport
 @testable import WeirExporter
 
 /// The status page in Chromium, by Tests/Peers/browser.py.
-@Suite(.timeLimit(.minutes(5))) struct StatusBrowserTests {
+@Suite(.slow, .timeLimit(.minutes(5))) struct StatusBrowserTests {
   private static let chromium = Tool(named: "chromium")
   private static let python = Tool("websockets", at: ["\(PackageRoot.path)/.build/test-venv/bin/python"])
   private static let package = Tool("websockets", at: ["\(PackageRoot.path)/.build/test-venv/bin/websockets"])

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import WeirTestSupport
 
 /// What the program itself says of the files it is given.
 @Suite(.serialized) struct ConfigurationFileTests {

@@ -9,7 +9,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// Bodies that the gateway decodes: responses for clients, and requests for upstreams.
-@Suite(.serialized) struct DecodingTests {
+@Suite(.slow, .serialized) struct DecodingTests {
   private static let get = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
 
   private func route(to port: Int) throws -> Route {
@@ -148,7 +148,7 @@ import WeirTestSupport
     client.send(Self.get)
     try #require(client.awaitBytes())
     let before = try ThisProcess.residentBytes
-    usleep(500_000)
+    letPass(0.5)
     #expect(try ThisProcess.residentBytes - before < 32 << 20 || ThisProcess.isSanitized)
     let answer = try #require(client.response())
     #expect(answer.isComplete)

@@ -40,7 +40,7 @@ import WeirTestSupport
         client.send("GET \(path) HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
         #expect(client.response()?.status == 200, "\(path)")
         let seconds = MonotonicTime.now.seconds(since: begin)
-        #expect(seconds < 5, "\(path)")
+        #expect(seconds < 15, "\(path)")
       }
     }
     #expect(crowd.joined().count == 2 * Self.crowd)

@@ -8,7 +8,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// What a client sees when an upstream, or it itself, breaks off.
-@Suite(.serialized) struct FailureTests {
+@Suite(.slow, .serialized) struct FailureTests {
   @Test func nothingListens() throws {
     let upstream = try ScriptedServer(Script(.close))
     let port = upstream.port

@@ -62,13 +62,3 @@ extension Route {
       name: name, match: RouteMatch(pathPrefix: path), upstream: try Upstream(parsing: "http://127.0.0.1:\(port)"))
   }
 }
-
-/// Waits until something is so; false after ten seconds.
-func eventually(_ condition: () -> Bool) -> Bool {
-  let end = MonotonicTime.now.advanced(bySeconds: 30)
-  while !condition() {
-    if MonotonicTime.now > end { return false }
-    usleep(2000)
-  }
-  return true
-}

@@ -6,7 +6,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// The gateway as a whole: workers, reload, drain.
-@Suite(.serialized) struct GatewayTests {
+@Suite(.slow, .serialized) struct GatewayTests {
   @Test func aReloadChangesWhereRequestsGo() async throws {
     let one = try ScriptedServer(.answering(okResponse("one"))), two = try ScriptedServer(.answering(okResponse("two")))
     let rig = try GatewayRig(Route(to: one.port), workers: 2)

@@ -10,7 +10,7 @@ import WeirTransport
 @testable import WeirGateway
 
 /// Clients that give up, and what looks like it.
-@Suite(.serialized) struct GiveUpTests {
+@Suite(.slow, .serialized) struct GiveUpTests {
   enum Leaving: CaseIterable {
     /// `close` ends the connection, and answers whatever still comes with a reset.
     case closes
@@ -162,7 +162,7 @@ import WeirTransport
     case .endsSending: client?.halfClose()
     }
     #expect(eventually { load.abandonedOfRoute == 1 })
-    #expect(MonotonicTime.now.seconds(since: began) < 3)
+    #expect(MonotonicTime.now.seconds(since: began) < 15)
     return client
   }
 

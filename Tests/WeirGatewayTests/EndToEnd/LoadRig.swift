@@ -116,13 +116,10 @@ final class LoadRig: Sendable {
   /// Sends requests until load control knows how long an answer takes.
   func warmUp() throws -> Bool {
     let client = try rig.client()
-    let end = MonotonicTime.now.advanced(bySeconds: 30)
-    while sample("weir_baseline_seconds") == nil {
+    return eventually {
       client.send("GET /warm HTTP/1.1\r\nHost: h\r\n\r\n")
-      guard client.response()?.status == 200, MonotonicTime.now < end else { return false }
-      usleep(10_000)
+      return client.response()?.status == 200 && sample("weir_baseline_seconds") != nil
     }
-    return true
   }
 
   /// Lets the upstream hang until the gateway knows. Returns the clients whose requests it has swallowed; nil if the
@@ -135,12 +132,12 @@ final class LoadRig: Sendable {
     while !isIn("silent") {
       guard MonotonicTime.now < end else { return nil }
       swallowed.append(try waiter("/swallowed"))
-      usleep(100_000)
+      letPass(0.1)
     }
     // No request is refused before callers have left, and then from the end of a slot of half a second on.
     for client in swallowed { client.reset() }
     guard eventually({ abandoned("upstream") == Double(swallowed.count) }) else { return nil }
-    usleep(600_000)
+    letPass(0.6)
     return swallowed
   }
 }

@@ -11,7 +11,7 @@ import WeirTransport
 @testable import WeirGateway
 
 /// An upstream that gets three times the requests that it can answer, from callers that wait for half a second.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct OverloadTests {
+@Suite(.slow, .serialized, .timeLimit(.minutes(3))) struct OverloadTests {
   @Test func anOverloadIsRefusedInPartAndToldOf() throws {
     let load = try OverloadedRig()
     #expect(try load.warmUp())
@@ -108,7 +108,7 @@ private final class OverloadedRig: Sendable {
     private let isOver = Atomic(false)
 
     func doOne() {
-      turn.withLock { if !isOver.load(ordering: .relaxed) { usleep(50_000) } }
+      turn.withLock { if !isOver.load(ordering: .relaxed) { letPass(0.05) } }
     }
 
     func end() { isOver.store(true, ordering: .relaxed) }
@@ -183,7 +183,7 @@ private final class Callers: Sendable {
         }
         return caller.leaves <= now
       }
-      usleep(1_000)
+      letPass(0.001)
     }
   }
 

@@ -29,7 +29,7 @@ final class RawClient {
 
   init(port: UInt16) throws {
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    var time = timeval(tv_sec: 10, tv_usec: 0)
+    var time = timeval(tv_sec: 30, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
     setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
     var address = sockaddr_in()
@@ -52,7 +52,7 @@ final class RawClient {
       throw ConnectFailure(error: error.rawValue)
     }
     _ = fcntl(descriptor, F_SETFL, 0)
-    var time = timeval(tv_sec: 10, tv_usec: 0)
+    var time = timeval(tv_sec: 30, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
   }
 

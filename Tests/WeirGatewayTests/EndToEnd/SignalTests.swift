@@ -3,7 +3,7 @@ import Testing
 import WeirTestSupport
 
 /// The program itself, steered by signals.
-@Suite(.serialized) struct SignalTests {
+@Suite(.slow, .serialized) struct SignalTests {
   private static let anyPort = ["--gateway.listen-address=127.0.0.1:0", "--web.listen-address=127.0.0.1:0"]
 
   @Test func itServesWithoutConfigurationAndEndsOnSIGTERM() throws {

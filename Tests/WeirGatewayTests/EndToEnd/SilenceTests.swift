@@ -9,7 +9,7 @@ import WeirTransport
 @testable import WeirGateway
 
 /// An upstream that has ceased to answer, behind a gateway with load control.
-@Suite(.serialized) struct SilenceTests {
+@Suite(.slow, .serialized) struct SilenceTests {
   @Test func aRefusalSaysWhyAndReachesNobody() throws {
     let load = try LoadRig()
     let swallowed = try #require(try load.becomeSilent())
@@ -95,7 +95,7 @@ import WeirTransport
     // With load control, the silence would have been noticed by now.
     while MonotonicTime.now.seconds(since: began) < 3 {
       clients.append(try load.waiter())
-      usleep(100_000)
+      letPass(0.1)
     }
     #expect(eventually { load.connections >= clients.count })
     #expect(!clients.contains { $0.hasInput })
@@ -204,7 +204,7 @@ import WeirTransport
       client.send(
         "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\n" + String(repeating: "x", count: 70_000))
       uploads.append(client)
-      usleep(100_000)
+      letPass(0.1)
     }
     #expect(eventually { load.connections >= 15 })
     #expect(eventually { load.sample("weir_concurrency_used") == 0 })

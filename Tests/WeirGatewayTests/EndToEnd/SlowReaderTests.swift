@@ -8,7 +8,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// Clients that don't take their responses keep no slot of the upstream.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct SlowReaderTests {
+@Suite(.slow, .serialized, .timeLimit(.minutes(2))) struct SlowReaderTests {
   private static let get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
   private static let large = "GET /large HTTP/1.1\r\nHost: a\r\n\r\n"
   private static let size = 8 << 20
@@ -99,7 +99,7 @@ import WeirTestSupport
     // More than the system of one that takes nothing acknowledges, and more than a look at it comes too late for.
     for _ in 0..<20 {
       #expect(slow[1].discard(100_000) == 100_000)
-      usleep(100_000)
+      letPass(0.1)
     }
     let third = try rig.client()
     third.send(Self.large)

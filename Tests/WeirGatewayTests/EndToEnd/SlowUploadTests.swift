@@ -10,7 +10,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// Clients whose bodies dribble in don't keep others from the upstream.
-@Suite(.serialized) struct SlowUploadTests {
+@Suite(.slow, .serialized) struct SlowUploadTests {
   /// More than an upstream has slots.
   private static let crowd = 560
 
@@ -29,7 +29,7 @@ import WeirTestSupport
     let good = try rig.client()
     good.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
     #expect(good.response()?.text == "ok")
-    #expect(MonotonicTime.now.seconds(since: began) < 5)
+    #expect(MonotonicTime.now.seconds(since: began) < 15)
     #expect(upstream.connectionCount == 1)
     withExtendedLifetime(slow) {}
   }
@@ -50,7 +50,7 @@ import WeirTestSupport
     let good = try rig.client()
     good.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
     #expect(good.response()?.text == "ok")
-    #expect(MonotonicTime.now.seconds(since: began) < 5)
+    #expect(MonotonicTime.now.seconds(since: began) < 15)
     let last = try #require(slow.last?.response())
     #expect(last.status == 503)
     #expect(last.text == "too many large requests are arriving for the upstream\n")
@@ -104,6 +104,7 @@ import WeirTestSupport
     let upstreamLabels = "server_address=\"127.0.0.1\",server_port=\"\(upstream.port)\""
     #expect(eventually { rig.sample("weir_requests_failed_total{\(upstreamLabels)}") == 1 })
     // Its descriptor is in use until then.
+    client.reset()
     sent.wait()
   }
 

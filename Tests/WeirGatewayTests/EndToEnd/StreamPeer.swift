@@ -72,7 +72,7 @@ final class StreamPeer: Sendable {
     var last = -1
     while moved != last || last == 0 {
       last = moved
-      usleep(200_000)
+      letPass(0.2)
     }
     return last
   }

@@ -7,7 +7,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// Requests that ask for another protocol, before upstreams that send exact bytes.
-@Suite(.timeLimit(.minutes(2)), .enabled(if: isOwnEngine)) struct TunnelTests {
+@Suite(.slow, .timeLimit(.minutes(2)), .enabled(if: isOwnEngine)) struct TunnelTests {
   private static let request = asking("Connection: keep-alive, Upgrade", "Upgrade: h2c, WebSocket")
   private static let switching = "HTTP/1.1 101 Go\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nX-Accept: a\r\n\r\n"
   private static let head =
@@ -160,8 +160,8 @@ import WeirTestSupport
 
   @Test func silenceBothWaysCloses() throws {
     let server = try ScriptedServer(
-      Script(.head, .send(Self.switching), .sleep(0.3), .send("1"), .sleep(0.3), .send("2"), .awaitClose))
-    let rig = try GatewayRig(Self.route(to: server.port) { $0.idleTimeout = 0.5 })
+      Script(.head, .send(Self.switching), .sleep(0.8), .send("1"), .sleep(0.8), .send("2"), .awaitClose))
+    let rig = try GatewayRig(Self.route(to: server.port) { $0.idleTimeout = 1.5 })
     let client = try Self.open(rig)
     #expect(Self.rest(of: client) == "12")
     #expect(!client.wasReset)

@@ -4,7 +4,7 @@ import WeirTestSupport
 
 /// `--config.watch` of the program itself. Files are changed as Kubernetes changes those of a ConfigMap: they are links
 /// into `..data`, itself a link to a directory, which is replaced by renaming a new link over it.
-@Suite struct WatchedFilesTests {
+@Suite(.slow) struct WatchedFilesTests {
   private let directory: TemporaryDirectory
 
   init() throws {

@@ -4,7 +4,7 @@ import WeirTestSupport
 
 @testable import WeirGateway
 
-@Suite struct ClientAddressTests {
+@Suite(.slow) struct ClientAddressTests {
   /// The proxies of all tables: two networks and one address of IPv6.
   private static let proxies = ["10.0.0.0/8", "192.168.1.0/24", "2001:db8:aaaa::/48"]
   private static let peer = "10.0.0.1"

@@ -9,7 +9,7 @@ import WeirTestSupport
 /// interleavings of what clients, the upstream and timers do.
 ///
 /// `WEIR_SIMULATION_SEEDS` says how many; 10,000 without it.
-@Suite("ForwardMachine simulation", .timeLimit(.minutes(10)))
+@Suite("ForwardMachine simulation", .slow, .timeLimit(.minutes(10)))
 struct ForwardMachineSimulationTests {
   private static let seeds =
     ProcessInfo.processInfo.environment["WEIR_SIMULATION_SEEDS"].flatMap { UInt64($0) } ?? 10_000

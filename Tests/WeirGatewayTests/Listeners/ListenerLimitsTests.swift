@@ -7,7 +7,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// Each time limit and each size limit of a listener by its key: below it, at it, and beyond it.
-@Suite(.timeLimit(.minutes(2))) struct ListenerLimitsTests {
+@Suite(.slow, .timeLimit(.minutes(2))) struct ListenerLimitsTests {
   /// What becomes of the connection.
   enum End: Equatable {
     case status(Int)
@@ -30,7 +30,7 @@ import WeirTestSupport
   }
 
   /// Longer than the short limits, and much shorter than the long ones.
-  private static let pause: useconds_t = 500_000
+  private static let pause = 0.5
   private static let short = "300ms"
   private static let long = "30s"
   private static let large = 8 << 20
@@ -42,7 +42,7 @@ import WeirTestSupport
   private static func send(_ first: String, _ second: String) -> @Sendable (RawClient) -> Void {
     { client in
       client.send(first)
-      usleep(pause)
+      letPass(pause)
       client.send(second)
     }
   }
@@ -97,7 +97,7 @@ import WeirTestSupport
     Case("timeouts: { header: \(short) }", "half a head", .status(408), send("GET / HTTP/1.1\r\nHo")),
     Case("timeouts: { header: \(short) }", "a head that drips", .status(408)) { client in
       client.send("GET / HTTP/1.1\r\nX: ")
-      while !client.hasInput, client.send("x") { usleep(20_000) }
+      while !client.hasInput, client.send("x") { letPass(0.02) }
     },
     Case("timeouts: { header: \(long) }", "a pause", .status(200), send("GET / HTTP/1.1\r\nHo", "st: a\r\n\r\n")),
     Case("timeouts: { body: \(short) }", "half a body", .status(408), send(post + "ab")),
@@ -107,16 +107,16 @@ import WeirTestSupport
     },
     Case("timeouts: { idle: \(long) }", "a pause", .status(200)) { client in
       _ = client.status(of: get)
-      usleep(pause)
+      letPass(pause)
       client.send(get)
     },
     Case("timeouts: { write: \(short) }", "nothing is read", .reset) { client in
       client.send(download)
-      usleep(pause * 3)
+      letPass(pause * 3)
     },
     Case("timeouts: { write: \(long) }", "a pause", .status(200)) { client in
       client.send(download)
-      usleep(pause)
+      letPass(pause)
     },
   ]
 

@@ -115,7 +115,7 @@ import WeirTestSupport
     #expect(await soon { held.waitingCount == watches.count })
     try install(certificates.wrongHost)
     // Each has one look at a time, and a reload with other files does not wait for it.
-    try await Task.sleep(for: .milliseconds(50))
+    try await letPass(0.05)
     #expect(held.waitingCount == watches.count)
     let other = try TemporaryDirectory()
     for (from, to) in [(certificates.server.certificate, "it.pem"), (certificates.server.key, "it.key")] {

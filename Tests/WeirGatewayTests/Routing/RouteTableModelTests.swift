@@ -1,9 +1,10 @@
 import Testing
+import WeirTestSupport
 
 @testable import WeirGateway
 
 /// The table decides as a plain reading of the rules does: all routes sorted, the first that matches.
-@Suite struct RouteTableModelTests {
+@Suite(.slow) struct RouteTableModelTests {
   @Test func decidesAsASortedListDoes() throws {
     var random = Xorshift(state: 20_260_101)
     var taken = 0

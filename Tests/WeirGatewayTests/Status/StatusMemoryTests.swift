@@ -7,7 +7,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// The memory of five busy minutes of 200 routes and 200 upstreams with ten endpoints each.
-@Suite(.serialized) struct StatusMemoryTests {
+@Suite(.slow, .serialized) struct StatusMemoryTests {
   private static var allocated: Int { Int(mallinfo2().uordblks) + Int(mallinfo2().hblkhd) }
 
   @Test func ringsAreSmall() throws {

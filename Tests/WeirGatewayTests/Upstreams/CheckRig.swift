@@ -75,23 +75,13 @@ final class HeldFiles: Sendable {
   func mark(_ path: String) -> FileMark? {
     if isHeld(path) {
       waiting.wrappingAdd(1, ordering: .acquiringAndReleasing)
-      while isHeld(path) { usleep(1000) }
+      _ = eventually { !isHeld(path) }
       waiting.wrappingSubtract(1, ordering: .acquiringAndReleasing)
     }
     return FileMark(ofFile: path)
   }
 
   private func isHeld(_ path: String) -> Bool { held.withLock { $0.contains(path) } }
-}
-
-/// Waits until something is so, and holds no thread meanwhile; false after half a minute.
-func soon(_ condition: () -> Bool) async -> Bool {
-  let end = MonotonicTime.now.advanced(bySeconds: 30)
-  while !condition() {
-    if MonotonicTime.now > end { return false }
-    try? await Task.sleep(for: .milliseconds(5))
-  }
-  return true
 }
 
 /// A server with a path `/healthz` whose status a test chooses, and an answer of its own to all other requests.

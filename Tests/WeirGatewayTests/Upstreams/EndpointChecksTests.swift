@@ -8,7 +8,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// The requests of checks, and their verdicts on the answers.
-@Suite("Checks of endpoints", .timeLimit(.minutes(2))) struct EndpointChecksTests {
+@Suite("Checks of endpoints", .slow, .timeLimit(.minutes(2))) struct EndpointChecksTests {
   private static let often = "interval: 0.5s"
 
   private func closedPort() throws -> Int {
@@ -197,7 +197,7 @@ import WeirTestSupport
   @Test func hostileAnswersNeitherHangNorLeak() async throws {
     let servers = try Self.hostile.map { try ScriptedServer($0.script) }
     let entries = zip(Self.hostile, servers).map { hostile, server in
-      "{name: \(hostile.name), endpoints: [\"127.0.0.1:\(server.port)\"], check: {path: /, timeout: 0.3s, \(Self.often)}}"
+      "{name: \(hostile.name), endpoints: [\"127.0.0.1:\(server.port)\"], check: {path: /, timeout: 1s, \(Self.often)}}"
     }
     let rig = try CheckRig("[\(entries.joined(separator: ", "))]")
     #expect(await soon { Self.hostile.allSatisfy { rig.count($0.result, of: $0.name) >= 4 } })

@@ -120,7 +120,12 @@ import Testing
       if !isOver.load(ordering: .relaxed) { loop.atEndOfTurn(again) }
     }
     loop.sync(again)
-    loop.sync { isOver.store(true, ordering: .relaxed) }
+    let done = Signal()
+    loop.post {
+      isOver.store(true, ordering: .relaxed)
+      done.raise()
+    }
+    #expect(done.wait())
   }
 
   @Test func endlessJobsLetSocketsBeServed() throws {

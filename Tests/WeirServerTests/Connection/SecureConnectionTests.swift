@@ -1,11 +1,12 @@
 import Foundation
 import Testing
 import WeirIO
+import WeirTestSupport
 
 @testable import WeirServer
 
 /// Connections with a channel between the socket and HTTP.
-@Suite(.timeLimit(.minutes(1))) struct SecureConnectionTests {
+@Suite(.slow, .timeLimit(.minutes(1))) struct SecureConnectionTests {
   private static let get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
   private static let end = "\u{0}"
 
@@ -49,10 +50,11 @@ import WeirIO
   }
 
   @Test func theHandshakeMayComeByteByByte() async throws {
-    let client = try rig().client()
+    let rig = try rig()
+    let client = try rig.client()
     for byte in Array("HELLO\n".utf8) {
       client.send([byte])
-      try await Task.sleep(for: .milliseconds(2))
+      await rig.readsOn()
     }
     #expect(client.read(until: "WELCOME\n") == "WELCOME\n")
     #expect(client.status(of: Self.get) == 200)
@@ -121,11 +123,11 @@ import WeirIO
     let rig = try rig({ $0.writeTimeout = 0.3 }, answering: { $0.respond(status: 200, body: body) })
     let client = try opened(rig, receiveBuffer: 4096)
     client.send(Self.get)
-    for _ in 0..<20 where rig.tally.ended(.slowRead) == 0 {
-      client.send([ScriptedChannel.void])
-      try await Task.sleep(for: .milliseconds(100))
-    }
-    #expect(rig.tally.ended(.slowRead) == 1)
+    #expect(
+      await soon {
+        client.send([ScriptedChannel.void])
+        return rig.tally.ended(.slowRead) == 1
+      })
   }
 
   @Test func aRefusedHandshakeIsReadEvenIfTheClientSendsMore() async throws {
@@ -180,7 +182,7 @@ import WeirIO
     #expect(record.all == [.abandoned] && rig.tally.ended(.client) == 1 && rig.tally.handshaking == 0)
   }
 
-  @Test func aProxyHeaderComesFirst() throws {
+  @Test func aProxyHeaderComesFirst() async throws {
     let rig = try rig(proxies: true, answering: { $0.respond(status: 200, text: "\($0.peer)") })
     let header = "PROXY TCP4 192.0.2.1 192.0.2.2 1000 443\r\n"
     let client = try rig.client()
@@ -188,7 +190,7 @@ import WeirIO
     #expect(client.response()?.body == "192.0.2.1:1000")
     let other = try rig.client()
     other.send(header)
-    usleep(20_000)
+    await rig.readsOn()
     other.send("HELLO\n")
     #expect(other.read(until: "WELCOME\n") == "WELCOME\n")
     #expect(other.status(of: Self.get) == 200)
@@ -223,7 +225,7 @@ import WeirIO
   /// Waits until the server has read what its clients sent before.
   private func settle(_ rig: ServerRig, connections: Int) async throws {
     #expect(try await rig.waitForConnections { $0 == connections })
-    for _ in 0..<2 { _ = await rig.connectionCount() }
+    await rig.readsOn()
   }
 
   /// A PROXY header that names the last number of the client's address.
@@ -309,7 +311,7 @@ import WeirIO
     let first = try rig.client()
     first.send("HEL")
     #expect(try await rig.waitForConnections { $0 == 1 })
-    usleep(20_000)
+    await rig.readsOn()
     #expect(try opened(rig).status(of: Self.get) == 200)
     #expect(first.readToEnd() == ("", .end))
     #expect(rig.tally.ended(.evicted) == 1)

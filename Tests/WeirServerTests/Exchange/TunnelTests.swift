@@ -1,5 +1,6 @@
 import Testing
 import WeirIO
+import WeirTestSupport
 
 @testable import WeirServer
 
@@ -116,14 +117,15 @@ import WeirIO
     #expect(client.readToEnd() == (Self.head, .end))
     client.send(String(repeating: "x", count: 150_000))
     client.endSending()
-    for _ in 0..<10_000 where !taken.all.contains("end") {
-      rig.server.loop.run {
-        held.take().map {
-          held.append($0); $0.value.resumeReading()
+    #expect(
+      await soon {
+        rig.server.loop.run {
+          held.take().map {
+            held.append($0); $0.value.resumeReading()
+          }
         }
-      }
-      try await Task.sleep(for: .milliseconds(1))
-    }
+        return taken.all.contains("end")
+      })
     #expect(taken.all.last == "end")
     #expect(taken.all.compactMap { Int($0) }.reduce(0, +) == 150_000)
     #expect(try await rig.waitForConnections { $0 == 0 })

@@ -6,7 +6,7 @@ import WeirTestSupport
 
 @testable import WeirServer
 
-@Suite struct AcceptShareTests {
+@Suite(.slow) struct AcceptShareTests {
   @Test(arguments: [
     // Idle: one, whoever shares the listener.
     (ready: 1, own: 0, all: 0, servers: 1, connections: 1, isAhead: false),

@@ -44,7 +44,7 @@ import WeirIO
       let client = try Socket.connecting(to: listener.address)
       defer { client.close() }
       for gate in gates { gate.open() }
-      for gate in gates { #expect(gate.ended.wait(timeout: .now() + 10) == .success) }
+      for gate in gates { #expect(gate.ended.wait(timeout: .now() + 30) == .success) }
       #expect(listener.serverCount == 0)
       if address.port == nil { #expect(access(path, F_OK) == 0) }
       try other.accept().socket.close()

@@ -1,6 +1,7 @@
 import Synchronization
 import WeirIO
 import WeirServer
+import WeirTestSupport
 
 /// Exchanges that a test answers when it sees fit.
 final class Pending: Sendable {
@@ -10,13 +11,9 @@ final class Pending: Sendable {
 
   func take() -> LoopBound<Exchange>? { list.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
 
-  /// Waits for an exchange; false when none comes within five seconds.
+  /// Waits for an exchange; false when none comes.
   func wait() async throws -> Bool {
-    for _ in 0..<500 {
-      if list.withLock({ !$0.isEmpty }) { return true }
-      try await Task.sleep(for: .milliseconds(10))
-    }
-    return false
+    await soon { list.withLock { !$0.isEmpty } }
   }
 
   /// Answers each with its body. On the loop.

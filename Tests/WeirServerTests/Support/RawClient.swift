@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import WeirIO
 
-/// A blocking client that sends exact bytes and gives up after five seconds without an answer.
+/// A blocking client that sends exact bytes and gives up after half a minute without an answer.
 final class RawClient {
   private let descriptor: CInt
   private var received: [UInt8] = []
@@ -14,7 +14,7 @@ final class RawClient {
   init(port: UInt16, receiveBuffer: CInt? = nil, of server: AnyObject? = nil) throws(Errno) {
     self.server = server
     descriptor = try systemCall { socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0) }
-    var patience = timeval(tv_sec: 5, tv_usec: 0)
+    var patience = timeval(tv_sec: 30, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     if var size = receiveBuffer {
       setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<CInt>.size))

@@ -2,6 +2,7 @@ import Dispatch
 import Synchronization
 import WeirIO
 import WeirServer
+import WeirTestSupport
 
 /// A server on a loop of its own.
 final class ServerRig: Sendable {
@@ -38,6 +39,9 @@ final class ServerRig: Sendable {
     await withCheckedContinuation { continuation in server.countConnections { continuation.resume(returning: $0) } }
   }
 
+  /// Returns once the server has read what its connections had received: after a whole turn of its loop.
+  func readsOn() async { for _ in 0..<2 { _ = await connectionCount() } }
+
   /// Calls `body` while the loop does nothing, so that what `body` brings about comes to the server together.
   func whileLoopIsHeld<Result>(_ body: () throws -> Result) rethrows -> Result {
     let (held, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -50,13 +54,9 @@ final class ServerRig: Sendable {
     return try body()
   }
 
-  /// Waits until `condition` holds for the number of connections; false after five seconds.
+  /// Waits until `condition` holds for the number of connections.
   func waitForConnections(_ condition: (Int) -> Bool) async throws -> Bool {
-    for _ in 0..<500 {
-      if condition(await connectionCount()) { return true }
-      try await Task.sleep(for: .milliseconds(10))
-    }
-    return false
+    await soon { condition(await connectionCount()) }
   }
 }
 
@@ -74,13 +74,9 @@ final class Events: Sendable {
   func append(_ text: String) { list.withLock { $0.append(text) } }
   var all: [String] { list.withLock { $0 } }
 
-  /// False when `text` doesn't come within five seconds.
+  /// False when `text` doesn't come.
   func wait(for text: String) async throws -> Bool {
-    for _ in 0..<500 {
-      if all.contains(where: { $0.contains(text) }) { return true }
-      try await Task.sleep(for: .milliseconds(10))
-    }
-    return false
+    await soon { all.contains { $0.contains(text) } }
   }
 }
 

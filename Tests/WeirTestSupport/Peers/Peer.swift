@@ -87,26 +87,24 @@ package final class Peer: Sendable {
 
   /// - Throws: ``PeerError`` if it still runs after so many seconds.
   package func waitForExit(within seconds: Double = 60) async throws -> ExitStatus {
-    try await wait(for: "its end", within: seconds) { exitStatus != nil }
-    guard let exitStatus else { throw PeerError("\(name) has no exit status") }
-    return exitStatus
+    try await wait(until: "\(name) has ended", within: seconds) { exitStatus }
   }
 
   /// - Throws: ``PeerError`` if it ends, or nobody listens there after so many seconds.
   package func waitForPort(_ port: Int, within seconds: Double = 30) async throws {
-    try await wait(for: "port \(port)", within: seconds) {
-      if let exitStatus { throw PeerError("\(name) ended (\(exitStatus)):\n\(output)") }
-      return LoopbackPort.accepts(port)
+    try await wait(until: "\(name) listens at port \(port)", within: seconds) {
+      if let exitStatus { throw PeerError("\(name) ended (\(exitStatus))") }
+      return LoopbackPort.accepts(port) ? () : nil
     }
   }
 
-  private func wait(for what: String, within seconds: Double, _ condition: () throws -> Bool) async throws {
-    let deadline = ContinuousClock.now + .seconds(seconds)
-    while try !condition() {
-      guard ContinuousClock.now < deadline else {
-        throw PeerError("waited \(seconds) s for \(what) of \(name):\n\(output)")
-      }
-      try await Task.sleep(for: .milliseconds(5))
+  private func wait<Value>(
+    until what: String, within seconds: Double, _ condition: () throws -> Value?
+  ) async throws -> Value {
+    do {
+      return try await eventually(what, within: seconds) { try condition() }
+    } catch {
+      throw PeerError("\(error):\n\(output)")
     }
   }
 

@@ -9,7 +9,7 @@ import WeirTestSupport
 /// to handlers or to files, through random interleavings of what callers, servers and the caller's code do.
 ///
 /// `WEIR_SIMULATION_SEEDS` says how many; 10,000 without it.
-@Suite("AttemptMachine simulation", .timeLimit(.minutes(10)))
+@Suite("AttemptMachine simulation", .slow, .timeLimit(.minutes(10)))
 struct AttemptMachineSimulationTests {
   private static let seeds =
     ProcessInfo.processInfo.environment["WEIR_SIMULATION_SEEDS"].flatMap { UInt64($0) } ?? 10_000

@@ -7,7 +7,7 @@ import WeirTestSupport
 
 /// Drives refresh machines through random interleavings of requests, refusals, refreshes that succeed, fail, answer twice
 /// or never, credentials set from outside, and cancels.
-@Suite("§18 RefreshMachine simulation")
+@Suite("§18 RefreshMachine simulation", .slow)
 struct RefreshMachineSimulationTests {
   private static let seeds =
     ProcessInfo.processInfo.environment["WEIR_SIMULATION_SEEDS"].flatMap { UInt64($0) } ?? 4_000

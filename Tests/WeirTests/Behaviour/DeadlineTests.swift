@@ -8,7 +8,7 @@ import WeirTestSupport
 @testable import Weir
 
 /// One deadline covers everything that a request does.
-@Suite("Deadline", .timeLimit(.minutes(1)))
+@Suite("Deadline", .slow, .timeLimit(.minutes(1)))
 struct DeadlineTests {
   /// Fails with a timeout, once, whatever the request was doing, and is not retried.
   private func check(
@@ -156,7 +156,8 @@ struct DeadlineTests {
     let session = Session(configuration: configuration, startRequestsImmediately: false, requestSetup: setup)
     let request = session.request(server.url)
     let task = request.serializingString()
-    try await Task.sleep(for: .seconds(2.1))
+    // Longer than the deadline.
+    try await letPass(2.1)
     #expect(request.state == .initialized)
     request.resume()
     #expect(await task.response.value == "x")

@@ -7,7 +7,7 @@ import Weir
 import WeirTestSupport
 
 /// A request whose outcome is fixed is answered without a worker or a queue, whatever those do.
-@Suite("Fixed outcomes", .timeLimit(.minutes(1)))
+@Suite("Fixed outcomes", .slow, .timeLimit(.minutes(1)))
 struct FixedOutcomeTests {
   /// Too large to be serialized on the loop.
   private static let body = String(repeating: "x", count: 70_000)
@@ -90,7 +90,7 @@ struct FixedOutcomeTests {
       let again = await request.serializingString().response
       #expect(again.error?.isExplicitlyCancelledError == true, "and who comes late is not kept waiting either")
     }
-    #expect(fastest < .seconds(1))
+    #expect(fastest < .seconds(5))
     #expect(recorder.violations.entries == [])
     gate.open()
     for occupant in occupants { #expect(await occupant.response.value == "done") }
@@ -114,7 +114,7 @@ struct FixedOutcomeTests {
       #expect(request.outcome == .timeout)
       smallest = min(smallest, try #require(request.duration) - 0.3)
     }
-    #expect(smallest < 1)
+    #expect(smallest < 5)
     gate.open()
     for occupant in occupants { #expect(await occupant.response.value == "done") }
     #expect(await session.request(server.url).serializingString().response.value == Self.body)

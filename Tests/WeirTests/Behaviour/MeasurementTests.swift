@@ -185,7 +185,7 @@ struct MeasurementTests {
       func serialize(
         request: URLRequest?, response: HTTPURLResponse?, data: Data?, error: (any Error)?
       ) throws -> Int {
-        Thread.sleep(forTimeInterval: 0.05)
+        letPass(0.05)
         return 1
       }
     }

@@ -5,7 +5,7 @@ import Weir
 import WeirTestSupport
 
 /// What the bytes of a response make of a request.
-@Suite("Responses on the wire", .timeLimit(.minutes(1)))
+@Suite("Responses on the wire", .slow, .timeLimit(.minutes(1)))
 struct ResponseTransferTests {
   struct Broken: CustomTestStringConvertible, Sendable {
     let testDescription: String
@@ -256,7 +256,7 @@ struct ResponseTransferTests {
     let task = request.serializingString()
     await recorder.events.wait(for: "suspendTask")
     // Twice the timeout: the point of the test is that time passes.
-    try await Task.sleep(for: .seconds(2))
+    try await letPass(2)
     #expect(request.isSuspended)
     #expect(!recorder.events.entries.contains("·metrics"))
     gate.open()

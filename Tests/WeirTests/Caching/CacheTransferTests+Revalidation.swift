@@ -124,8 +124,8 @@ extension CacheTransferTests {
     try await eventually("it waits") { second.task != nil }
     let cookie = try #require(
       HTTPCookie(properties: [.name: "sid", .value: "1", .domain: "127.0.0.1", .path: "/"]))
-    // Looking into the cache goes by a worker.
-    try await Task.sleep(for: .milliseconds(100))
+    // Looking into the cache goes by a worker, which tells of it to nobody.
+    try await letPass(0.1)
     storage.setCookie(cookie)
     gate.open()
     _ = await (slow, page)

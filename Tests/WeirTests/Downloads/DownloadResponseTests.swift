@@ -151,7 +151,7 @@ struct DownloadResponseTests {
     let whole = try answering(okResponse("body"))
     let kept = rig.session.download(whole.url, to: rig.to("file"))
     let patient = Task {
-      try? await Task.sleep(for: .seconds(60))
+      try? await letPass(60)
       return await kept.serializingDownloadedFileURL(automaticallyCancelling: false).response
     }
     patient.cancel()

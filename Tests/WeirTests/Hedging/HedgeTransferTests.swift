@@ -63,7 +63,7 @@ struct HedgeTransferTests {
       recorder.events.entries == [
         "start 1", "start 2", "hedge started", "end 1 cancelled", "hedge won", "task 2", "end 2 200", "settled success",
       ])
-    #expect(await eventuallyTrue { server.closedByClientCount == 1 }, "its connection carries nothing any more")
+    #expect(await soon { server.closedByClientCount == 1 }, "its connection carries nothing any more")
     await session.loopTurn()
     #expect(try table.occupancy(of: server) == [0, 0, 0])
   }
@@ -207,7 +207,7 @@ struct HedgeTransferTests {
     let value = request.serializingString()
     await recorder.events.wait(for: "hedge denied")
     gate.open()
-    #expect(await eventuallyTrue { server.allRequests.count == 2 })
+    #expect(await soon { server.allRequests.count == 2 })
     #expect(server.allRequests.map { $0.value(of: "X-Retry-Attempt") } == [nil, "1"])
     request.cancel()
     #expect(await value.response.error?.isExplicitlyCancelledError == true)
@@ -246,7 +246,7 @@ struct HedgeTransferTests {
     switch meanwhile {
     case .theyFail: held.answer(.failure(URLError(.unknown)))
     case .thePlaceIsTaken:
-      #expect(await eventuallyTrue { server.allRequests.count == 2 })
+      #expect(await soon { server.allRequests.count == 2 })
       held.answer(.success(try URLRequest(url: server.url, method: .get)))
     case .theCircuitOpens:
       _ = await otherValue.response
@@ -289,7 +289,7 @@ struct HedgeTransferTests {
     if how == "deadline" { request.deadline(2) }
     let value = request.serializingString()
     await recorder.events.wait(for: "hedge started")
-    #expect(await eventuallyTrue { server.connectionCount == 2 })
+    #expect(await soon { server.connectionCount == 2 })
     request.suspend()
     request.resume()
     if how == "cancel" { request.cancel() }
@@ -301,7 +301,7 @@ struct HedgeTransferTests {
     #expect(ends.count == 3 && ends[2].hasPrefix("end 1"))
     await session.loopTurn()
     #expect(try table.occupancy(of: server) == [0, 0, 0])
-    #expect(await eventuallyTrue { server.closedByClientCount == 2 })
+    #expect(await soon { server.closedByClientCount == 2 })
   }
 
   @Test("A redirect is followed by either; the race is decided by final heads")
@@ -348,8 +348,4 @@ struct HedgeTransferTests {
     #expect(await request.serializingString().response.value == "x")
     #expect(request.attemptCount == 2)
   }
-}
-
-private func eventuallyTrue(_ condition: () -> Bool) async -> Bool {
-  (try? await eventually("it is so") { condition() }) != nil
 }

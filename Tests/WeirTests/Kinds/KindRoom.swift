@@ -121,7 +121,7 @@ extension KindPlan.Kind {
     return request.validate().responseStream(on: DispatchQueue(label: "reader")) { stream in
       switch stream.event {
       case .stream(.success(let data)):
-        if isSlow { usleep(200) }
+        if isSlow { letPass(0.000_2) }
         chunks.append(data)
       case .complete(let completion):
         end(KindTrial.Ending(error: completion.error, body: chunks.entries.reduce(Data(), +)))

@@ -233,7 +233,7 @@ final class KindTrial: Sendable {
     for name in names.compactMap({ $0 }) {
       try? FileManager.default.removeItem(atPath: "\(room.partialDirectory)/\(name)")
     }
-    try await eventually("its form is gone", within: 10) { KindRoom.names(room.formDirectory).isEmpty }
+    try await eventually("its form is gone") { KindRoom.names(room.formDirectory).isEmpty }
     return []
   }
 
@@ -252,7 +252,7 @@ final class KindTrial: Sendable {
     }
     let isGiven = room.hasGiven.withLock { $0 }
     do {
-      try await eventually("its files are gone", within: 10) {
+      try await eventually("its files are gone") {
         allowed.contains(room.left) && !(isGiven && FileManager.default.fileExists(atPath: room.source.path))
       }
       return []

@@ -7,7 +7,7 @@ import WeirTestSupport
 /// Every kind of request against every kind of answer, with something done to it at whatever event, over real sockets.
 ///
 /// `WEIR_KIND_SEEDS` says how many; `WEIR_KIND_SEED` runs a single one, with what happened in it.
-@Suite("Kinds of requests, interfered with anywhere", .serialized, .timeLimit(.minutes(30)))
+@Suite("Kinds of requests, interfered with anywhere", .slow, .serialized, .timeLimit(.minutes(30)))
 struct KindsSimulationTests {
   private static func number(_ name: String) -> UInt64? {
     ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) }

@@ -8,7 +8,7 @@ import WeirTestSupport
 /// Many requests of all kinds, many at once, most of them by one session that stays.
 ///
 /// `WEIR_STRESS_REQUESTS` says how many; a few thousand without it.
-@Suite("Kinds of requests in great number", .serialized, .timeLimit(.minutes(60)))
+@Suite("Kinds of requests in great number", .slow, .serialized, .timeLimit(.minutes(60)))
 struct KindsStressTests {
   private static let count =
     ProcessInfo.processInfo.environment["WEIR_STRESS_REQUESTS"].flatMap { UInt64($0) } ?? 2_000

@@ -5,7 +5,7 @@ import WeirTestSupport
 @testable import Weir
 
 /// Drives machines through random interleavings of the caller's verbs and everybody's answers.
-@Suite("RequestMachine simulation")
+@Suite("RequestMachine simulation", .slow)
 struct RequestMachineSimulationTests {
   private static let seeds =
     ProcessInfo.processInfo.environment["WEIR_SIMULATION_SEEDS"].flatMap { UInt64($0) } ?? 20_000

@@ -7,7 +7,7 @@ import WeirTestSupport
 @testable import Weir
 
 /// What a circuit breaker does to requests on the wire.
-@Suite("Circuits on the wire", .timeLimit(.minutes(1)))
+@Suite("Circuits on the wire", .slow, .timeLimit(.minutes(1)))
 struct CircuitTransferTests {
   private let busy = response("503 Busy", body: "busy")
 
@@ -52,7 +52,7 @@ struct CircuitTransferTests {
     _ = await session.request(server.url).serializingData().response
     await transitions.heard.wait { $0.count == 2 }
     // The share of requests that are let through rises at most once in a quarter of a second.
-    try await Task.sleep(for: .milliseconds(300))
+    try await letPass(0.3)
     var slow: DataRequest
     repeat { slow = session.request(server.url) } while isRejected(await slow.head())
     await transitions.heard.wait { $0.count > 2 }
@@ -173,7 +173,7 @@ struct CircuitTransferTests {
     let session = Session(configuration: Self.configuration(minimum: 1), eventMonitors: [transitions])
     let request = session.request(server.url).resume()
     try await eventually("it is sent") { !server.received().isEmpty }
-    try await Task.sleep(for: .seconds(1.05))
+    try await letPass(1.05)
     request.cancel()
     await request.settled()
     #expect(transitions.heard.entries == [.closed, .open])

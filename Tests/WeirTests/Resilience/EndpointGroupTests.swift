@@ -214,7 +214,7 @@ struct EndpointGroupTests {
 }
 
 /// Groups with an endpoint in trouble, under load.
-@Suite("Endpoint groups under load", .timeLimit(.minutes(3)), .serialized)
+@Suite("Endpoint groups under load", .slow, .timeLimit(.minutes(3)), .serialized)
 struct EndpointGroupLoadTests {
   private static let origin = "http://pay.invalid"
 
@@ -259,26 +259,29 @@ struct EndpointGroupLoadTests {
     let session = Session(configuration: configuration)
     let began = ContinuousClock.now
     let all = Journal<(isLate: Bool, error: WeirError?)>()
+    var before = 0
     await withTaskGroup(of: Void.self) { tasks in
       while ContinuousClock.now - began < .seconds(10) {
+        let isLate = ContinuousClock.now - began > .seconds(5)
+        if !isLate { before = silent.allRequests.count }
         tasks.addTask {
-          let isLate = ContinuousClock.now - began > .seconds(5)
           let request = session.request(Self.origin)
           let timer = Task {
-            try await Task.sleep(for: .seconds(2))
+            try await letPass(2)
             request.cancel()
           }
           let error = await request.serializingData().response.error
           timer.cancel()
           all.append((isLate, error))
         }
-        try? await Task.sleep(for: .milliseconds(5))
+        try? await letPass(0.005)
       }
     }
-    let late = all.entries.filter(\.isLate)
-    let left = late.count { $0.error?.isExplicitlyCancelledError == true }
-    #expect(late.count > 300)
-    #expect(Double(left) <= 0.01 * Double(late.count), "\(left) of \(late.count)")
+    // A busy machine has fewer callers. Those that leave it may have waited for the machine: counted is what the endpoint has got.
+    let late = all.entries.count(where: \.isLate)
+    let got = silent.allRequests.count - before
+    #expect(late > 50)
+    #expect(Double(got) <= 0.01 * Double(late) + 2, "\(got) of \(late)")
     #expect(all.entries.allSatisfy { $0.error == nil || $0.error?.isExplicitlyCancelledError == true })
   }
 }

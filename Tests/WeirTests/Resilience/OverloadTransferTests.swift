@@ -9,7 +9,7 @@ import WeirTestSupport
 @testable import WeirTransport
 
 /// What load control does to requests on the wire.
-@Suite("Load control on the wire", .timeLimit(.minutes(1)))
+@Suite("Load control on the wire", .slow, .timeLimit(.minutes(1)))
 struct OverloadTransferTests {
   private let busy = response("503 Busy", body: "busy")
 
@@ -247,7 +247,7 @@ struct OverloadTransferTests {
     let gate = Gate()
     let server = try ScriptedServer(Script(.request, .wait(gate), .send(okResponse("x"))))
     let (table, recorder) = (DestinationTable(), OverloadRecorder())
-    let session = try Self.session(table, recorder, slots: 1) { $0.admissionTimeout = 0.3 }
+    let session = try Self.session(table, recorder, slots: 1) { $0.admissionTimeout = 2 }
     let first = session.request(server.url).serializingString()
     let state = try await Self.onceOnTheWire(server, table)
     let timed = session.request(server.url)

@@ -9,7 +9,7 @@ import WeirTestSupport
 
 @testable import Weir
 
-@Suite("§8.4 Streams: back-pressure", .timeLimit(.minutes(1)))
+@Suite("§8.4 Streams: back-pressure", .slow, .timeLimit(.minutes(1)))
 struct StreamBackPressureTests {
   private static let limit = 1 << 20
 
@@ -123,7 +123,7 @@ struct StreamBackPressureTests {
       request.resume()
       try await eventually("the handler has begun") { counter.bytes > 0 }
       // Time itself is what is tested: twice the limit.
-      try await Task.sleep(for: .seconds(2))
+      try await letPass(2)
       gate.open()
       await counter.wait()
       #expect(request.error == nil)

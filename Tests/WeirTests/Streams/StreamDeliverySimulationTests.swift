@@ -4,7 +4,7 @@ import WeirTestSupport
 @testable import Weir
 
 /// Drives deliveries through random interleavings: handlers at once and later, failures, readers, retries, the end.
-@Suite("§8.4 StreamDelivery simulation")
+@Suite("§8.4 StreamDelivery simulation", .slow)
 struct StreamDeliverySimulationTests {
   @Test("4,000 streams deliver each chunk once and in order, within the limit, and end")
   func interleavings() {

@@ -1,6 +1,7 @@
 import Synchronization
 import WeirCurl
 import WeirIO
+import WeirTestSupport
 
 /// An engine on a loop of its own, driven from a test.
 final class EngineRoom: Sendable {
@@ -28,7 +29,7 @@ final class EngineRoom: Sendable {
   func run(_ exchange: EngineExchange, _ spec: TransferSpec, isCut: Bool) async -> ExchangeLog.Result {
     let transfer = LoopBound<(any TransferHandle)?>(nil, on: loop)
     let patience = Task { [loop] in
-      try await Task.sleep(for: .seconds(Self.patience))
+      try await letPass(Self.patience)
       loop.post { transfer.value?.cancel() }
     }
     let result = await withCheckedContinuation { continuation in

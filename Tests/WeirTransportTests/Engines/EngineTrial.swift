@@ -49,9 +49,9 @@ struct EngineTrial {
   /// Waits until both sides agree on the connections. Where they never do, the row shows it.
   private func settle(_ exchange: EngineExchange) async {
     if exchange.awaitsClose {
-      try? await eventually("the engine has closed its connections", within: 10) { room.counts.open == 0 }
+      try? await eventually("the engine has closed its connections") { room.counts.open == 0 }
     }
-    try? await eventually("both sides agree", within: 5) {
+    try? await eventually("both sides agree", within: 10) {
       server.connectionCount >= room.counts.opened
         && server.connectionCount - server.finishedCount == room.counts.open
     }
@@ -76,7 +76,7 @@ struct EngineTrial {
   /// Closes the engine, and writes down what the peer received on its connections.
   private mutating func finish() async {
     await room.close()
-    try? await eventually("the peer's scripts are over", within: 10) {
+    try? await eventually("the peer's scripts are over") {
       server.finishedCount == server.connectionCount && server.connectionCount >= room.counts.opened
     }
     for index in 0..<server.connectionCount {

@@ -1,10 +1,11 @@
 import Testing
+import WeirTestSupport
 
 @testable import WeirTransport
 
 /// What the control may not cost: in each of these workloads it gives at least what slots and a queue give, less one
 /// point.
-@Suite("Overload: no harm", .timeLimit(.minutes(5))) struct OverloadHarmTests {
+@Suite("Overload: no harm", .slow, .timeLimit(.minutes(5))) struct OverloadHarmTests {
   @Test(arguments: Workload.harmless) func noHarm(workload: Workload) {
     for seed in Workload.seeds {
       let off = SimulationResult(workload, .off, seed: seed)

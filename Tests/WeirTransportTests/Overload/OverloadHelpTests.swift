@@ -1,10 +1,11 @@
 import Testing
+import WeirTestSupport
 
 @testable import WeirTransport
 
 /// What the control gives in overloads and faults: the mean of the seeds, counted from 10 s after the overload or the fault
 /// began, unless said.
-@Suite("Overload: help", .timeLimit(.minutes(5))) struct OverloadHelpTests {
+@Suite("Overload: help", .slow, .timeLimit(.minutes(5))) struct OverloadHelpTests {
   /// A workload, run once for each seed.
   private struct Runs {
     let results: [SimulationResult]

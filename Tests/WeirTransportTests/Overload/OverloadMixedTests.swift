@@ -1,10 +1,11 @@
 import Testing
+import WeirTestSupport
 
 @testable import WeirTransport
 
 /// What the control gives beside other gateways, and to callers that announce their patience, ask again, upload or get
 /// hedges: means of four seeds.
-@Suite("Overload: mixed", .timeLimit(.minutes(5))) struct OverloadMixedTests {
+@Suite("Overload: mixed", .slow, .timeLimit(.minutes(5))) struct OverloadMixedTests {
   private static let seeds = Workload.firstSeed..<Workload.firstSeed + 4
 
   private func results(_ workload: Workload) -> [SimulationResult] {

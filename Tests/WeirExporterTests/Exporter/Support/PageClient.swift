@@ -24,7 +24,7 @@ final class PageClient {
     let address = try SocketAddress(parsing: address ?? "")
     let family = address.port == nil ? AF_UNIX : AF_INET
     descriptor = try systemCall { socket(family, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0) }
-    var patience = timeval(tv_sec: 10, tv_usec: 0)
+    var patience = timeval(tv_sec: 30, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     if var size = receiveBuffer {
       setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<CInt>.size))

@@ -16,12 +16,12 @@ final class SlowCollector: Collector {
     let call = calls.add(1, ordering: .sequentiallyConsistent).newValue
     entered.signal()
     // Gives up after ten seconds, so that a failed test ends.
-    if gate.wait(timeout: .now() + 10) == .success { gate.signal() }
+    if gate.wait(timeout: .now() + 30) == .success { gate.signal() }
     samples.set("slow_calls", Double(call))
   }
 
   /// Waits until a page asks; false after ten seconds.
-  func waitForCall() -> Bool { entered.wait(timeout: .now() + 10) == .success }
+  func waitForCall() -> Bool { entered.wait(timeout: .now() + 30) == .success }
 
   /// Lets this and all later calls go.
   func open() { gate.signal() }

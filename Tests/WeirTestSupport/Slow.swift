@@ -1,0 +1,9 @@
+import Foundation
+package import Testing
+
+extension Trait where Self == ConditionTrait {
+  /// For suites that take seconds: `script/test --quick` leaves them out.
+  package static var slow: Self {
+    .disabled(if: ProcessInfo.processInfo.environment["WEIR_TEST_QUICK"] != nil, "it takes seconds")
+  }
+}
