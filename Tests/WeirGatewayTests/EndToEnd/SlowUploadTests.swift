@@ -104,7 +104,7 @@ import WeirTestSupport
     let upstreamLabels = "server_address=\"127.0.0.1\",server_port=\"\(upstream.port)\""
     #expect(eventually { rig.sample("weir_requests_failed_total{\(upstreamLabels)}") == 1 })
     // Its descriptor is in use until then.
-    client.reset()
+    client.halfClose()
     sent.wait()
   }
 
