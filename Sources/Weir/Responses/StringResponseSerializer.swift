@@ -29,11 +29,20 @@ extension StringResponseSerializer: BodySerializer {
   func emptyValue() throws -> String { "" }
 
   func value(of body: Data, response: (some ResponseFacts)?) throws -> String {
-    let encoding = try encoding ?? Charset.encoding(ofContentType: response?.value(forHeader: "Content-Type"))
+    let encoding = try encoding ?? Self.encoding(ofContentType: response?.value(forHeader: "Content-Type"))
     guard let text = String(data: body, encoding: encoding) else {
       throw WeirError.responseSerializationFailed(reason: .stringSerializationFailed(encoding: encoding))
     }
     return text
+  }
+
+  /// ISO Latin 1 without a charset. An unknown one is an error: text in a wrong one would look right at first.
+  private static func encoding(ofContentType contentType: String?) throws(WeirError) -> String.Encoding {
+    guard let name = contentType.flatMap(Charset.name) else { return .isoLatin1 }
+    guard let encoding = Charset.encoding(named: name) else {
+      throw .responseSerializationFailed(reason: .unknownCharset(name))
+    }
+    return encoding
   }
 }
 

@@ -5,18 +5,11 @@ enum Charset {
   /// The longest name of a charset (RFC 2978 section 2.3).
   private static let longestName = 40
 
-  /// The encoding that a Content-Type names; ISO Latin 1 if it names none.
-  ///
-  /// - Throws: `.unknownCharset`, if there is no such encoding: text in a wrong one would look right at first.
-  static func encoding(ofContentType contentType: String?) throws(WeirError) -> String.Encoding {
-    guard let name = contentType.flatMap(name), !name.isEmpty else { return .isoLatin1 }
-    guard let encoding = encodings[key(of: name)] else {
-      throw .responseSerializationFailed(reason: .unknownCharset(name))
-    }
-    return encoding
-  }
+  /// The encoding of that name; nil if it is not known.
+  static func encoding(named name: String) -> String.Encoding? { encodings[key(of: name)] }
 
-  /// The charset's name in lower case, without quotes. A comma ends it: repeated fields are joined by one.
+  /// The name that a Content-Type has, in lower case and without quotes; nil without one. A comma ends it: repeated
+  /// fields are joined by one.
   static func name(in contentType: String) -> String? {
     contentType.withOctets { contentType in
       for parameter in contentType.parameterParts.dropFirst() {
@@ -25,7 +18,8 @@ enum Charset {
         else { continue }
         let value = parameter.octets(sign + 1..<parameter.count).trimmed
         let name = value.drop(while: isQuote).prefix { !isQuote($0) && $0 != .comma }.prefix(longestName)
-        return FieldSyntax.lowercased(UnsafeRawBufferPointer(rebasing: name)).trimmingCharacters(in: .whitespaces)
+        let text = FieldSyntax.lowercased(UnsafeRawBufferPointer(rebasing: name)).trimmingCharacters(in: .whitespaces)
+        return text.isEmpty ? nil : text
       }
       return nil
     }
