@@ -1,21 +1,26 @@
 public import Dispatch
 import Synchronization
+import WeirHTTP
 
 extension Request {
   /// The request as a curl command line, to be read or run again.
   ///
+  /// Run by a shell, it sends what weir sends, but for the order of the fields. A body that can't stand in it is written
+  /// to curl by `printf`, or named by a remark in the last line.
+  ///
   /// - Parameter redactingSecrets: Whether passwords, cookies, Authorization and Proxy-Authorization are left out.
   public func cURLDescription(redactingSecrets: Bool = true) -> String {
-    guard let urlRequest = lastRequest else { return CURLCommand.failure }
+    guard let hop = fields.withLock({ $0.last(\.hop) }) else { return CURLCommand.failure }
+    let urlRequest = hop.urlRequest
     return CURLCommand(
-      request: urlRequest, sessionHeaders: context.configuration.headers, credentials: credentials(for: urlRequest),
-      cookies: cookies(for: urlRequest), redactingSecrets: redactingSecrets
+      request: urlRequest, body: describedBody(of: hop), sessionHeaders: context.configuration.headers,
+      credentials: credentials(for: urlRequest), cookies: cookies(for: urlRequest), redactingSecrets: redactingSecrets
     ).text
   }
 
   private func cookies(for urlRequest: URLRequest) -> [HTTPCookie] {
     guard let storage = context.configuration.httpCookieStorage, context.configuration.httpShouldSetCookies,
-      let url = urlRequest.url
+      urlRequest.httpShouldHandleCookies, let url = urlRequest.url
     else { return [] }
     return storage.cookies(for: url)
   }
@@ -66,5 +71,17 @@ extension Request {
     guard !observers.isEmpty else { return }
     let text = cURLDescription()
     for observer in observers { deliver(on: observer.queue) { observer.handler(text) } }
+  }
+}
+
+extension CURLBody {
+  /// The body of a request that is no upload. Methods that have a meaning for a body announce that there is none.
+  init(_ body: AttemptBody, method: String) {
+    switch body {
+    case .none: self = RequestMethods.withBody.contains(method) ? .data(Data()) : .none
+    case .data(let data): self = .data(data)
+    case .file(let path, _): self = .file(URL(filePath: path), isTemporary: false)
+    case .stream(_, let length): self = .input(length: length, what: "a stream")
+    }
   }
 }

@@ -70,6 +70,9 @@ public class Request: @unchecked Sendable {
   /// The body of an attempt. Called on the loop.
   func makeBody(of hop: HopRequest) -> AttemptBody { AttemptBody(of: hop) }
 
+  /// The body as a curl command line says it.
+  func describedBody(of hop: HopRequest) -> CURLBody { CURLBody(AttemptBody(of: hop), method: hop.method) }
+
   /// Whether each attempt gets a new stream, as an earlier attempt may have read the last one.
   var makesBodyAnew: Bool { false }
 

@@ -174,8 +174,8 @@ struct CookieTransferTests {
     await get(session, "http://a.test/x")
     let request = session.request("http://a.test/x")
     _ = await request.plainResponse()
-    #expect(request.cURLDescription().contains("-b 'theme=<redacted>;id=<redacted>'"))
-    #expect(request.cURLDescription(redactingSecrets: false).contains("-b 'theme=dark;id=7'"))
+    #expect(request.cURLDescription().contains("-b 'theme=<redacted>; id=<redacted>'"))
+    #expect(request.cURLDescription(redactingSecrets: false).contains("-b 'theme=dark; id=7'"))
     #expect(
       try session.request(URLRequest(url: "http://b.test/", method: .get)).cURLDescription().contains("-b") == false)
   }

@@ -89,6 +89,20 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
     }
   }
 
+  override func describedBody(of hop: HopRequest) -> CURLBody {
+    let body = bodies.withLock { $0.present }
+    let given = upload as? Uploadable ?? (upload as? MultipartUpload)?.uploadable
+    guard let uploadable = body?.uploadable ?? given else { return .unmade }
+    if let coding = body?.coding {
+      return .input(length: nil, what: "compressed by \(coding.rawValue) while it is sent")
+    }
+    return switch uploadable {
+    case .data(let data): .data(data)
+    case .file(let url, let isTemporary): .file(url, isTemporary: isTemporary)
+    case .stream: .input(length: BodyStream.length(of: hop), what: "a stream")
+    }
+  }
+
   /// A stream passed by the caller can be read once. A convertible that makes streams makes a new one, and weir makes
   /// new ones of data and files that it compresses.
   override var makesBodyAnew: Bool { if case .stream? = upload as? Uploadable { false } else { true } }
