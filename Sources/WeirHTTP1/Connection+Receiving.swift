@@ -90,7 +90,9 @@ extension Connection {
       }
       guard self.transfer === transfer, transfer.failure == nil else { return false }
       rest = UnsafeRawBufferPointer(rebasing: rest[consumed...])
-      if transfer.isReceivingPaused {
+      let leavesRest = share.isUsedUp && !rest.isEmpty
+      if leavesRest { engine.continueNextTurn(self) }
+      if leavesRest || transfer.isReceivingPaused {
         keep(rest, content: 0)
         return false
       }

@@ -190,12 +190,16 @@ import WeirTestSupport
   func aStreamByTLSIsReadToItsEnd(end: String, version: String) async throws {
     let upstream = try await TLSUpstream(version)
     let rig = try await upstream.rig()
-    let count = 3_000_000
+    let (count, isPaused) = (3_000_000, Gate())
     let tunnel = await rig.start(Self.spec(upstream.url(end, Self.switching(), "#\(count)"))) { recorder in
-      recorder.onHead = { _, _ in .pause }
+      recorder.onHead = { _, _ in
+        isPaused.open()
+        return .pause
+      }
       recorder.onProvide = { [unowned recorder] _, _ in recorder.outcome.peerEnds > 0 ? .end : .pause }
       recorder.onPeerEnd = { $0.resumeSending() }
     }
+    isPaused.wait()
     // Another request takes some time, in which the first one's bytes come.
     #expect(await rig.get(upstream.url("keep", "~", okResponse("other"))).text == "other")
     await tunnel.onTransfer { transfer, _ in transfer.resumeReceiving() }

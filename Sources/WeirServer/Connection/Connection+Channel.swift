@@ -97,12 +97,16 @@ extension Connection {
     if prelude == .handshake { server.handshakes.step(self) } else { readChannel(channel) }
   }
 
-  /// Goes on with all plaintext that there is, as long as it is wanted.
+  /// Goes on with all plaintext that there is, as long as it is wanted and the others' turn allows.
   private func readChannel(_ channel: any SecureChannel) {
+    var share = TurnShare()
     while isReading, !isFinished, !isBroken {
+      if share.isUsedUp { return receiveSoon() }
       let buffer = target
       switch channel.read(into: UnsafeMutableRawBufferPointer(buffer)) {
-      case .bytes(let count): accept(UnsafeBufferPointer(rebasing: buffer[..<count]))
+      case .bytes(let count):
+        share.count(count)
+        accept(UnsafeBufferPointer(rebasing: buffer[..<count]))
       case .needsInput:
         // The channel may have to answer, as it does to a change of keys.
         if machine.output == .blocked { flushReady() } else { flush() }

@@ -235,15 +235,15 @@ extension Connection: EventHandler, TimerHandler {
     guard !isProcessing, !isBroken, !isFinished else { return }
     isProcessing = true
     var budget = Self.requestsPerTurn
+    var share = TurnShare()
     var first = first
     while true {
       let action = first.take() ?? machine.next(input, at: &position, now: now)
       unread = input.count - position
-      let begins = action.begins
+      if action.begins { budget -= 1 }
+      if case .deliver(let range) = action { share.count(range.count) }
       guard carryOut(action, input), !isBroken else { break }
-      guard begins else { continue }
-      budget -= 1
-      if budget == 0 {
+      if budget == 0 || share.isUsedUp {
         proceedSoon()
         break
       }

@@ -165,6 +165,47 @@ import WeirIO
     client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
     #expect(client.response()?.body == "\(body.utf8.count)")
   }
+
+  /// In one turn of the loop a connection has its share at most twice: as its socket is read, and as it goes on.
+  @Test(arguments: [false, true]) func aBodyOfManyPiecesLeavesTimeForOthers(isSecure: Bool) throws {
+    let record = ScriptedChannel.Record()
+    let channel: @Sendable () -> (any SecureChannel)? = {
+      ScriptedChannel(space: 32_768, piece: 1, record: record)
+    }
+    let rig = try ServerRig(secure: isSecure ? channel : nil) { $0.bodyReader = TurnReader($0) }
+    let client = try rig.client()
+    if isSecure {
+      client.send("HELLO\n")
+      #expect(client.read(until: "WELCOME\n") == "WELCOME\n")
+    }
+    let chunks = String(repeating: "1\r\nx\r\n", count: 5000)
+    let whole = "Content-Length: 5000\r\n\r\n" + String(repeating: "x", count: 5000)
+    let body = isSecure ? whole : "Transfer-Encoding: chunked\r\n\r\n\(chunks)0\r\n\r\n"
+    _ = rig.whileLoopIsHeld { client.send("POST / HTTP/1.1\r\nHost: a\r\n\(body)") }
+    let most = client.response().flatMap { Int($0.body) }
+    #expect(most.map { $0 <= 2 * TurnShare.bytes / TurnShare.leastPiece } == true, "\(String(describing: most))")
+  }
+}
+
+/// Answers with the most pieces of the body that came in one turn of the loop.
+private final class TurnReader: BodyReader {
+  private let exchange: Exchange
+  private var turn = MonotonicTime.distantFuture
+  private var pieces = 0
+  private var most = 0
+
+  init(_ exchange: Exchange) {
+    self.exchange = exchange
+  }
+
+  func didReceive(_ bytes: UnsafeRawBufferPointer) -> BodyFlow {
+    pieces = turn == exchange.loop.turnTime ? pieces + 1 : 1
+    turn = exchange.loop.turnTime
+    most = max(most, pieces)
+    return .proceed
+  }
+
+  func didEnd() { exchange.respond(status: 200, text: "\(most)") }
 }
 
 /// Pauses after each piece and goes on in a later turn of the loop.

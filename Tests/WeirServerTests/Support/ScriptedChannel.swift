@@ -16,15 +16,19 @@ final class ScriptedChannel: SecureChannel {
   }
 
   private let space: Int
+  private let piece: Int
   private let record: Record
   private var input: [UInt8] = []
   private let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 1)
   private var pending = 0..<0
   private var isOpen = false
 
-  /// - Parameter space: The bytes that it takes at once.
-  init(space: Int, record: Record) {
+  /// - Parameters:
+  ///   - space: The bytes that it takes at once.
+  ///   - piece: The bytes that it gives at once.
+  init(space: Int, piece: Int = .max, record: Record) {
     self.space = space
+    self.piece = piece
     self.record = record
   }
 
@@ -59,7 +63,7 @@ final class ScriptedChannel: SecureChannel {
       put("ALERT\n")
       return .failed
     default:
-      let bytes = input.prefix(target.count).prefix { $0 > Self.void }
+      let bytes = input.prefix(min(target.count, piece)).prefix { $0 > Self.void }
       target.copyBytes(from: bytes)
       input.removeFirst(bytes.count)
       return .bytes(bytes.count)
