@@ -85,7 +85,6 @@ import WeirTestSupport
   /// An upstream that takes nothing of a large body is at fault for all that.
   @Test func anUpstreamThatDoesNotReadIsA504() throws {
     let gate = Gate()
-    defer { gate.open() }
     let upstream = try ScriptedServer(Script(.head, .wait(gate)))
     var route = try Route(to: upstream.port)
     route.timeout = .milliseconds(500)
@@ -104,8 +103,9 @@ import WeirTestSupport
     let upstreamLabels = "server_address=\"127.0.0.1\",server_port=\"\(upstream.port)\""
     #expect(eventually { rig.sample("weir_requests_failed_total{\(upstreamLabels)}") == 1 })
     // Its descriptor is in use until then.
-    client.halfClose()
     sent.wait()
+    gate.open()
+    withExtendedLifetime(upstream) {}
   }
 
   /// The route's timeout bounds how long a body may take to come, too.
