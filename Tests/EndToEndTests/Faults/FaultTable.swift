@@ -131,7 +131,7 @@ extension Fault {
     .whole("h2 padded"),
     .tooLarge("h2 header bomb by the dynamic table", older: .networkConnectionLost),
     .lost("h2 header bomb by continuations"),
-    .lost("h2 header bomb by many responses"),
+    Fault("h2 header bomb by many responses", .failed(.dataLengthExceedsMaximum, .limitExceeded)),
     .lost("h2 trailer bomb"),
     .whole("h2 pings without end, then the response"),
     .lost("h2 push that was refused"),

@@ -175,7 +175,7 @@ import WeirTestSupport
     let client = try rig.client(receiveBuffer: 4096)
     client.send(Self.get)
     #expect(try await taken.wait(for: "aborted, client left: false"))
-    #expect(rig.tally.ended(.slowRead) == 1)
+    #expect(await soon { rig.tally.ended(.slowRead) == 1 })
   }
 
   @Test func aStopWaitsForTunnelsUpToItsTimeout() async throws {
