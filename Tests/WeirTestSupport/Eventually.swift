@@ -2,6 +2,9 @@ import Glibc
 
 /// Waits until `condition` gives a value, and returns it.
 /// - Throws: ``PeerError`` after so many seconds without one.
+///
+/// Disfavoured, as a condition of type Bool would be a value that is there even if it is false.
+@_disfavoredOverload
 package func eventually<Value>(
   _ what: String, within seconds: Double = 30, _ condition: () async throws -> Value?
 ) async throws -> Value {

@@ -66,7 +66,7 @@ struct StallTests {
   /// How many wait to be accepted when all do, or after a second.
   private static func crowd(at port: Int) async throws -> Int {
     var crowd = 0
-    _ = try? await eventually("all wait", within: 1) {
+    try? await eventually("all wait", within: 1) {
       crowd = try waiting(at: port)
       return crowd >= connections
     }
