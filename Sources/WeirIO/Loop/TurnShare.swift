@@ -1,4 +1,4 @@
-/// What one transfer may receive or send in a turn of the loop, before the others have had theirs. A value.
+/// Bounds what one transfer may receive or send in a turn of the loop, before the others have had theirs.
 ///
 /// It is counted in bytes. But each piece takes time, whatever it holds: a call that reads or writes, a record of TLS, a
 /// chunk, a frame. So a piece counts for at least `leastPiece` bytes, and a peer that sends its bytes one by one takes

@@ -3,8 +3,8 @@ internal import WeirIO
 /// Bounds the handshakes of a server: those under way, as each has memory, and the steps of a turn, as each may take a
 /// millisecond. Confined to the server's loop.
 ///
-/// A handshake that waits for its client keeps nobody waiting: if there are too many, it is given up for a new one.
-/// Only the work of the processor is waited for. In both, a client that has fewer handshakes under way comes first, so
+/// A handshake that waits for its client keeps no other waiting: if there are too many, it is given up for a new one.
+/// A new one waits only for the processor's work. In both cases a client with fewer handshakes under way comes first, so
 /// that no address can have them all.
 final class Handshakes {
   /// The steps of one turn.
