@@ -25,8 +25,8 @@ package enum BodySupply: Sendable {
 /// The receiver of a transfer's events, on the loop. It may call every method of the transfer and the engine from
 /// within.
 package protocol TransferDelegate: AnyObject {
-  /// The head of an interim response (1xx other than 101), 100 included. At most ``ResponseHead/mostInterim`` come before
-  /// a final head.
+  /// The head of an interim response (1xx other than 101), 100 included. At most ``ResponseHead/mostInterim`` come per
+  /// request on the wire, which may go out a second time.
   func transfer(_ transfer: any TransferHandle, didReceiveInterim head: ResponseHead)
   /// The head of the final response. A proxy's reply to CONNECT is not reported.
   func transfer(_ transfer: any TransferHandle, didReceiveHead head: ResponseHead) -> Flow

@@ -55,12 +55,18 @@ package struct ResponseHead: Sendable {
     }
   }
 
-  /// Where a redirect leads (RFC 9110 §10.2.2), with the octets encoded that no URL may hold: not all of them need be
-  /// UTF-8. Nil without `Location`, and with several that differ.
+  /// Where a redirect leads (RFC 9110 §10.2.2). Nil without `Location`, and with several that differ.
   package var location: String? {
+    let values = locations
+    return values.allSatisfy { $0 == values.first } ? values.first : nil
+  }
+
+  /// The value of each `Location` field, in order, with the octets encoded that no URL may hold: not all of them need be
+  /// UTF-8.
+  package var locations: [String] {
     var values: [String] = []
     forEach { if $0.spells("location") { values.append(URLSyntax.wellFormed($1)) } }
-    return values.allSatisfy { $0 == values.first } ? values.first : nil
+    return values
   }
 
   /// All fields. Repeated ones are joined under their first spelling.

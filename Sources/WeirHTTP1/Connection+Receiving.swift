@@ -22,8 +22,9 @@ extension Connection {
       switch wire.receive(into: buffer) {
       case .bytes(let count):
         transfer.times.lastProgress = engine.loop.turnTime
-        share.count(count)
         guard take(UnsafeRawBufferPointer(rebasing: buffer[..<count]), transfer, &share) else { return }
+        // Counted afterwards, as the rest of a buffer would have to be kept if it used the share up.
+        share.count(count)
         if !wire.isSecure, count < buffer.count { return }
       case .later: return
       case .end(let isProven): return connectionEnded(isProven ? .whole : .cut, transfer)

@@ -9,10 +9,10 @@ struct DigestAnswer {
   /// The quality of protection; nil if the challenge offers none, as RFC 2069's did not.
   private let quality: String?
 
-  /// Nil for a challenge that can't be answered rightly: one with another algorithm, and one that wants a digest of the
-  /// body (`auth-int`) of a request that has one.
+  /// Nil for a challenge that can't be answered rightly: one with another algorithm, one that wants a digest of the body
+  /// (`auth-int`) of a request that has one, and one whose octets a field of text can't repeat.
   init?(_ challenge: HTTPChallenge, hasBody: Bool) {
-    guard challenge["nonce"] != nil else { return nil }
+    guard challenge["nonce"] != nil, challenge.isUTF8 else { return nil }
     switch FieldSyntax.lowercased(challenge["algorithm"] ?? "MD5") {
     case "md5": (digest, isSession) = (MD5.digest, false)
     case "md5-sess": (digest, isSession) = (MD5.digest, true)

@@ -10,6 +10,8 @@ struct HTTPChallenge {
   let scheme: Scheme
   /// By names in lower case. Of a name that comes twice, the first value holds.
   private var parameters: [String: String] = [:]
+  /// Whether all parameters are UTF-8, so that an answer can repeat them as they came.
+  private(set) var isUTF8 = true
 
   /// Nil if the challenge names no realm. Basic requires one, but many servers leave it out (RFC 7617 section 2).
   var realm: String? { self["realm"] }
@@ -17,14 +19,15 @@ struct HTTPChallenge {
   subscript(name: String) -> String? { parameters[name] }
 
   /// The first challenge by Digest that can be answered for a request with or without a body, or else by Basic; nil if
-  /// there is none.
+  /// there is none. A proxy's is answered by libcurl, which takes any by Digest.
   init?(_ head: ResponseHead, hasBody: Bool) {
-    let field: StaticString = head.status == 407 ? "proxy-authenticate" : "www-authenticate"
+    let isProxys = head.status == 407
+    let field: StaticString = isProxys ? "proxy-authenticate" : "www-authenticate"
     var all: [HTTPChallenge] = []
     head.forEach { name, value in
       if name.spells(field) { all += Self.challenges(value) }
     }
-    let best = all.first { $0.scheme == .digest && DigestAnswer($0, hasBody: hasBody) != nil }
+    let best = all.first { $0.scheme == .digest && (isProxys || DigestAnswer($0, hasBody: hasBody) != nil) }
     guard let best = best ?? all.first(where: { $0.scheme == .basic }) else { return nil }
     self = best
   }
@@ -45,10 +48,16 @@ struct HTTPChallenge {
         present = self.scheme(scheme).map(HTTPChallenge.init)
         parameter = rest
       }
-      if let (name, value) = Self.parameter(parameter), present?[name] == nil { present?.parameters[name] = value }
+      if let (name, value) = Self.parameter(parameter) { present?.add(name, value) }
     }
     if let present { all.append(present) }
     return all
+  }
+
+  private mutating func add(_ name: String, _ value: [UInt8]) {
+    guard parameters[name] == nil else { return }
+    if String(validating: value, as: UTF8.self) == nil { isUTF8 = false }
+    parameters[name] = value.withUnsafeBytes { FieldSyntax.text($0) }
   }
 
   private static func scheme(_ name: UnsafeRawBufferPointer) -> Scheme? {
@@ -67,14 +76,11 @@ struct HTTPChallenge {
     return (UnsafeRawBufferPointer(rebasing: name), UnsafeRawBufferPointer(rebasing: rest))
   }
 
-  private static func parameter(_ element: UnsafeRawBufferPointer) -> (name: String, value: String)? {
+  private static func parameter(_ element: UnsafeRawBufferPointer) -> (name: String, value: [UInt8])? {
     guard let mark = element.firstIndex(of: .equalsSign) else { return nil }
     let name = element.octets(element.trimmed(0..<mark))
     let value = element.octets(element.trimmed((mark + 1)..<element.count))
-    return (
-      FieldSyntax.lowercased(name),
-      value.unquoted.map { $0.withUnsafeBytes { FieldSyntax.text($0) } } ?? FieldSyntax.text(value)
-    )
+    return (FieldSyntax.lowercased(name), value.unquoted ?? Array(value))
   }
 }
 

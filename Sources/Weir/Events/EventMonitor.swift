@@ -151,7 +151,7 @@ public protocol EventMonitor: Sendable {
   /// An attempt that was on the wire is over and validated. The error is the one that retriers are asked about.
   func request(_ request: Request, didEndAttempt number: Int, metrics: TransferMetrics, error: WeirError?)
   /// An informational response (RFC 9110 §15.2) has come: a 100, 102, 103 or any other 1xx but 101. Another response
-  /// follows, of this attempt or of a later one. At most 16 come per hop.
+  /// follows, of this attempt or of a later one. At most 16 come per request on the wire.
   func request(_ request: Request, didReceiveInformationalResponse response: HTTPURLResponse)
   /// A retry was granted and will start after `delay` seconds.
   func request(

@@ -13,7 +13,7 @@ enum CURLBody {
   /// The longest text that is an argument: the system takes 128 KiB at most.
   private static let longestArgument = 100_000
 
-  /// curl's option that sends the body; nil if there is none, or nobody knows it yet.
+  /// curl's option that sends the body; nil if there is none, or it is not made yet.
   var option: String? {
     switch self {
     case .none, .unmade: nil

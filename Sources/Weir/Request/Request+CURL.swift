@@ -78,7 +78,7 @@ extension CURLBody {
   /// The body of a request that is no upload. Methods that have a meaning for a body announce that there is none.
   init(_ body: AttemptBody, method: String) {
     switch body {
-    case .none: self = RequestMethods.withBody.contains(method) ? .data(Data()) : .none
+    case .none: self = RequestMethods.expectsBody(method) ? .data(Data()) : .none
     case .data(let data): self = .data(data)
     case .file(let path, _): self = .file(URL(filePath: path), isTemporary: false)
     case .stream(_, let length): self = .input(length: length, what: "a stream")

@@ -7,7 +7,6 @@ struct TLSConnection {
   private typealias Number = @convention(c) (UnsafeMutableRawPointer) -> CInt
   private typealias Text = @convention(c) (UnsafeMutableRawPointer) -> UnsafePointer<CChar>?
   private typealias Control = @convention(c) (UnsafeMutableRawPointer, CInt, CLong, UnsafeMutableRawPointer?) -> CLong
-
   private typealias Reader = @convention(c) (UnsafeMutableRawPointer) -> UnsafeMutableRawPointer?
 
   private struct Functions {

@@ -209,6 +209,7 @@ extension Transfer {
     receiving.phase = .head
     receiving.version = nil
     receiving.status = 0
+    receiving.interimCount = 0
     clock.firstByte = nil
     forgetHead()
   }

@@ -247,7 +247,7 @@ extension Forwarding: AttemptDelegate {
     addRequestID(to: &fields, unless: rules)
     if fields.isRepaired { plan.countRepaired(route) }
     status = head.status
-    noteStream(head, by: outgoing.route)
+    if outgoing.route.streaming ?? framing.isEventStream { streamBegins(by: outgoing.route) }
     exchange.begin(status: status, fields: fields, length: isRecoded ? .chunked : length)
   }
 

@@ -6,9 +6,8 @@ import WeirTransport
 
 // The time limit of a request, which the head of a response that streams ends.
 extension Forwarding {
-  /// The response's head goes to the client. If the response streams, only its gaps are bounded from now on.
-  func noteStream(_ head: ResponseHead, by route: RoutePlan) {
-    guard route.streams(head) else { return }
+  /// The head of a response that streams goes to the client: only its gaps are bounded from now on.
+  func streamBegins(by route: RoutePlan) {
     streamBegan = .now
     attempt?.limitSilence(to: route.streamSilence)
   }
@@ -16,7 +15,8 @@ extension Forwarding {
   /// Whether the client ends a stream by leaving now. It does not if it leaves with a part of what it was promised, or
   /// has not sent its whole request.
   var endsStream: Bool {
-    streamBegan != nil && exchange.hasClientLeft && bodyTimer == nil && head?.value(forField: "Content-Length") == nil
+    streamBegan != nil && exchange.hasClientLeft && bodyTimer == nil
+      && (isRecoded || head?.value(forField: "Content-Length") == nil)
   }
 
   /// The deadline has passed. If the upstream waits only for the client's body, or the response for its client, the

@@ -295,6 +295,7 @@ final class HeaderPolicy: Sendable {
     fields.forEach { name, value in
       let kind = FieldKind(name)
       if case .hopByHop = kind { return framing.note(name, value) }
+      if name.count == 12, name.spells("content-type") { framing.note(type: value) }
       if options.contains(name) || responseRules.drops(name) { return }
       if replacesRequestID, let marks, marks.isRequestID(name) { return }
       switch kind {

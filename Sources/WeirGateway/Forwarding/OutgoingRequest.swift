@@ -78,7 +78,7 @@ final class OutgoingRequest {
   var spec: TransferSpec {
     let body: TransferBody =
       switch body {
-      case .none: RequestMethods.withBody.contains(method) ? .bytes([UInt8]()) : .none
+      case .none: RequestMethods.expectsBody(method) ? .bytes([UInt8]()) : .none
       case .length(let length): .pulled(length: length)
       case .chunked: .pulled(length: nil)
       }

@@ -50,29 +50,20 @@ struct DecodedRequest<Head: FieldSource>: FieldSource {
   var mayNameFields: Bool { head.mayNameFields }
 
   func forEach(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void) {
-    head.forEach { if !$0.isBoundToCodingForCGI { body($0, $1) } }
+    head.forEach { if !$0.isBoundToCoding { body($0, $1) } }
   }
 }
 
 extension UnsafeRawBufferPointer {
-  /// Whether a field of this name holds for the octets of a body in its coding, and so for no other ones: the coding
-  /// and digests (RFC 1864, RFC 3230, RFC 9530).
+  /// Whether a field of this name, or of one that reads alike, holds for the octets of a body in its coding, and so for
+  /// no other ones: the coding and digests (RFC 1864, RFC 3230, RFC 9530).
   fileprivate var isBoundToCoding: Bool {
     switch count {
     case 6: spells("digest")
-    case 11: spells("content-md5") || spells("repr-digest")
-    case 14: spells("content-digest")
-    case 16: spells("content-encoding")
+    case 11: isNameForCGI("content-md5") || isNameForCGI("repr-digest")
+    case 14: isNameForCGI("content-digest")
+    case 16: isNameForCGI("content-encoding")
     default: false
     }
   }
-
-  /// The same for upstreams that see a hyphen in place of an underscore.
-  fileprivate var isBoundToCodingForCGI: Bool {
-    isBoundToCoding || namesBoundToCoding.contains { isNameForCGI($0) }
-  }
-}
-
-private let namesBoundToCoding = ["content-md5", "repr-digest", "content-digest", "content-encoding"].map {
-  Array($0.utf8)
 }

@@ -1,13 +1,25 @@
 import WeirHTTP
 import WeirServer
 
-/// The facts in an upstream's response about its framing, and the gateway's own framing of it (RFC 9112 §6.3).
+/// The facts in an upstream's response about its framing, and the gateway's own framing of it (RFC 9112 §6.3); and
+/// whether it streams by its type.
 struct Reframing: Equatable {
   private(set) var length: Int64?
   private(set) var hasTransferCoding = false
   /// Whether Content-Length is no number, or has several values that differ. A client that believes the wrong one takes
   /// a part of this body for the next response.
   private(set) var isContradictory = false
+  /// Whether the body's type, the first that is given, is `text/event-stream`.
+  private(set) var isEventStream = false
+  private var hasType = false
+
+  /// Notes a Content-Type.
+  mutating func note(type: UnsafeRawBufferPointer) {
+    if hasType { return }
+    hasType = true
+    var parts = type.parameterParts
+    isEventStream = parts.next()?.isEventStream ?? false
+  }
 
   mutating func note(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
     switch name.count {

@@ -28,7 +28,7 @@ final class RequestMarks {
         read = parents == 1 ? TraceContext(value) : nil
       } else if settings.trace != nil, name.count == 10, name.spells("tracestate") {
         state.add(value)
-      } else if settings.trustsRequestID, settings.isRequestID(name) {
+      } else if settings.trustsRequestID, settings.namesRequestID(name) {
         ownCount += 1
         own = Self.isRequestID(value) ? Array(value) : []
       }
@@ -71,6 +71,11 @@ struct MarkSettings: Sendable {
   }
 
   var hasRequestID: Bool { !header.isEmpty }
+
+  /// Whether a field is that of the identifier.
+  func namesRequestID(_ name: UnsafeRawBufferPointer) -> Bool {
+    hasRequestID && lowercased.withUnsafeBytes { $0.equalsIgnoringCase(name) }
+  }
 
   /// Whether a field is that of the identifier, or is taken for it by programs that read fields as environment variables.
   func isRequestID(_ name: UnsafeRawBufferPointer) -> Bool { hasRequestID && name.isNameForCGI(lowercased) }

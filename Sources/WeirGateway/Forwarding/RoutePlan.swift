@@ -23,7 +23,7 @@ final class RoutePlan: Sendable {
   /// The route's timeout in seconds.
   let timeout: Double
   /// Whether responses stream; nil for those of Server-Sent Events alone.
-  private let streaming: Bool?
+  let streaming: Bool?
   /// Seconds without a byte of a response that streams; 0 without a limit.
   let streamSilence: Double
   /// Limits the requests that stream a body to the upstream.
@@ -82,18 +82,6 @@ final class RoutePlan: Sendable {
 
   /// The target of a request, as the route's decision has it.
   func target(_ decided: String) -> String { joinsBaseLate ? upstream.target(of: decided) : decided }
-
-  /// Whether the route's timeout ends with this head.
-  func streams(_ head: ResponseHead) -> Bool {
-    if let streaming { return streaming }
-    var isEventStream = false
-    head.forEach { name, value in
-      guard name.spells("content-type") else { return }
-      var parts = value.parameterParts
-      isEventStream = parts.next()?.isEventStream ?? false
-    }
-    return isEventStream
-  }
 
   /// Makes the plans of a configuration.
   struct Maker {

@@ -26,7 +26,7 @@ final class ClientFacts: Sendable {
     fields = [subject, encoded].compactMap(\.self)
   }
 
-  /// Whether a client's field is one that this gateway alone sends, also in the disguise of underscores.
+  /// Whether a client's field is one that this gateway alone sends, or reads like one.
   func reserves(_ name: UnsafeRawBufferPointer) -> Bool {
     !reserved.isEmpty && reserved.contains { name.isNameForCGI($0) }
   }

@@ -50,14 +50,7 @@ extension Connection {
   }
 
   /// Whether its handshake can go on only when the client has sent something.
-  var awaitsClient: Bool { !awaitsStep && !hasUnseenRequest }
-
-  /// The PROXY header or the handshake takes too long, or its place is another's.
-  func preludeTimedOut() {
-    let ending: ConnectionEnding = prelude == .proxyHeader ? .proxyProtocol : .tls
-    if prelude == .handshake { handshakeEnded(.timedOut) }
-    finish(.close, machine.isStopping ? .drain : ending)
-  }
+  var awaitsClient: Bool { !awaitsStep && !hasUnreadInput && !hasUnseenRequest }
 
   private func beginHandshake() -> (any SecureChannel)? {
     if !hasUnreadInput, awaitsHello() { return nil }

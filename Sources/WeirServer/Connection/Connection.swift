@@ -9,19 +9,19 @@ internal import WeirIO
 final class Connection {
   /// The number of pipelined requests answered in one go, so that one client can't occupy a turn of the loop.
   private static let requestsPerTurn = 64
-  /// The number of input bytes kept while a response is under way. Beyond it the connection stops reading.
-  private static let heldInput = 16 * 1024
 
   let server: ServerCore
   let socket: Socket
   /// The client: the socket's peer, or the source that its PROXY header tells.
-  @exclusivity(unchecked) private(set) var peer: SocketAddress
+  @exclusivity(unchecked) var peer: SocketAddress
   /// What has to come before requests.
   @exclusivity(unchecked) var prelude: ConnectionPrelude
   /// The channel between the socket and HTTP; nil before the first byte, and for plain connections.
   @exclusivity(unchecked) var channel: (any SecureChannel)?
   /// Whether the connection counts for its client's limit.
   var isCounted = false
+  /// Whether the server has it in its list of those that discard input.
+  var isLingering = false
   /// The connection's index in the server's list.
   var slot = 0
   @exclusivity(unchecked) var machine: ConnectionMachine
@@ -48,7 +48,9 @@ final class Connection {
   @exclusivity(unchecked) var isInputCut = false
   /// Whether the response was cut, of which the client must not hear a clean end.
   @exclusivity(unchecked) var isCut = false
-  @exclusivity(unchecked) private var held: [UInt8] = []
+  @exclusivity(unchecked) var held: [UInt8] = []
+  /// The octets of a PROXY header that are still to be dropped, once its source is known.
+  @exclusivity(unchecked) var headerRest = 0
   /// The number of input bytes behind the action that is being carried out.
   @exclusivity(unchecked) private var unread = 0
   private let timer = LoopTimer()
@@ -154,7 +156,7 @@ extension Connection: EventHandler, TimerHandler {
   /// The memory for the next input. Input that can't be used at once is held, and bounded.
   var target: UnsafeMutableBufferPointer<UInt8> {
     let isHolding = !held.isEmpty || machine.request == .complete || prelude != .none
-    return isHolding ? UnsafeMutableBufferPointer(rebasing: server.scratch[..<Self.heldInput]) : server.scratch
+    return isHolding ? UnsafeMutableBufferPointer(rebasing: server.scratch[..<ConnectionMachine.heldInput]) : server.scratch
   }
 
   /// Goes on with input: a PROXY header, or requests.
@@ -170,45 +172,7 @@ extension Connection: EventHandler, TimerHandler {
       process(received.span, at: &position, first: nil)
       if position < received.count, machine.phase != .closed { held.append(contentsOf: received[position...]) }
     }
-    // A PROXY header has a bound of its own.
-    if held.count >= Self.heldInput, prelude != .proxyHeader { setReading(false) }
-  }
-
-  /// Reads the PROXY header at the beginning of the held input, and goes on with what follows it.
-  private func takeProxyHeader() {
-    switch ProxyHeader.read(held.span) {
-    case .needsMore: break
-    case .refused(let refusal):
-      server.noteRefusal(refusal, of: peer)
-      finish(.close, .proxyProtocol)
-    case .header(let length, let source):
-      if let source { peer = source }
-      guard server.countsClient(of: self) else { return finish(.close, .refused) }
-      // What follows is copied, so that the memory of a long header goes.
-      held = Array(held[length...])
-      if server.isSecure { return awaitHandshake() }
-      preludeEnded()
-      process(held: true)
-    }
-  }
-
-  /// Requests come from now on.
-  func preludeEnded() {
-    prelude = .none
-    server.tally.endsPrelude()
-    machine.preludeEnded(now: now)
-  }
-
-  private func awaitHandshake() {
-    prelude = .handshake
-    if held.isEmpty { armTimer() } else { receiveSecurely() }
-  }
-
-  /// Hands over what came behind a PROXY header.
-  func takeHeld(_ channel: any SecureChannel) {
-    guard prelude == .handshake, !held.isEmpty else { return }
-    held.withUnsafeBytes { channel.take($0) }
-    held = []
+    if held.count >= ConnectionMachine.heldInput { setReading(false) }
   }
 
   func inputEnded() {

@@ -71,6 +71,9 @@ struct ConnectionMachine {
     case closed
   }
 
+  /// The number of input bytes that are kept while a response is under way. Beyond it the connection stops reading.
+  static let heldInput = 16 * 1024
+
   let timing: Timing
   var phase = Phase.open
   var request = RequestSide.none
@@ -147,7 +150,15 @@ struct ConnectionMachine {
       case .tunnel: return relay(input, at: &position)
       case .open: break
       }
-      if output == .blocked, response == .none || response == .ended { return .wait }
+      if output == .blocked, response == .none || response == .ended {
+        guard response == .ended, request == .arriving,
+          !isPersistent || input.count - position >= Self.heldInput
+        else { return .wait }
+        // A client that sends all of its request before it reads gets the answer only so.
+        isPersistent = false
+        position = input.count
+        return inputEnded ? .wait : .read
+      }
       if response == .ended, let action = afterResponse(hasInput: position < input.count, now: now) {
         // What has come already says nothing of what may follow.
         if phase == .lingering { position = input.count }
@@ -330,7 +341,7 @@ extension ConnectionMachine {
     ending = .refused
     if response == .begun { return end(.reset) }
     refusesHEAD = parser.isForHEAD
-    owesBody = refusal == .bodyTooLarge || request == .arriving && refusal != .slowRequest
+    owesBody = request == .arriving ? refusal != .slowRequest : refusal == .bodyTooLarge && !parser.expectsContinue
     parser.forget()
     isPersistent = false
     mustLinger = true

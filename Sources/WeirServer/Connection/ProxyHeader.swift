@@ -4,14 +4,15 @@ package import WeirIO
 /// Reads the header with which a proxy begins a connection, to tell whose connection it passes on (haproxy's
 /// proxy-protocol.txt, versions 1 and 2).
 ///
-/// The header is read from all input so far. Once a part of the input decides, more input changes nothing. A defect is
+/// The header is read from all input so far, of which 107 octets are enough. Once a part of the input decides, more input changes nothing. A defect is
 /// refused at the octet that shows it: no request of HTTP begins like either version.
 package enum ProxyHeader {
   package enum Reading: Hashable, Sendable {
-    /// The input is the beginning of a header and shorter than `longest`.
+    /// The input is the beginning of a header.
     case needsMore
     case refused(Refusal)
-    /// A header of `length` octets; the client's own octets follow.
+    /// A header of `length` octets; the client's own octets follow. The end of a header of version 2, which tells of no
+    /// source, may be still to come.
     ///
     /// The source is the address of the client that the proxy passes on, IPv4 if it is IPv4-mapped IPv6. It is nil if
     /// the connection's peer counts as the client: for LOCAL, UNKNOWN, AF_UNSPEC, and what has no address of TCP.
@@ -132,7 +133,7 @@ package enum ProxyHeader {
     guard input.count >= fixedPart else { return .needsMore }
     let rest = Int(input[14]) << 8 | Int(input[15])
     guard rest >= block.count else { throw .length }
-    guard input.count >= fixedPart + rest else { return .needsMore }
+    guard input.count >= fixedPart + block.count else { return .needsMore }
     return .header(length: fixedPart + rest, source: source(in: input, block))
   }
 

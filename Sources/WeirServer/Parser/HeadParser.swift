@@ -39,6 +39,9 @@ struct HeadParser {
     }
   }
 
+  /// Whether the fields of the present head, as far as they have come, expect `100 Continue`.
+  var expectsContinue: Bool { framing.expectsContinue }
+
   /// Takes input up to the end of the head, or all of it. Returns nil if it needs more.
   mutating func parse(_ input: Span<UInt8>, at position: inout Int) throws(RequestRefusal) -> RequestHead? {
     if case .done = place { begin() }

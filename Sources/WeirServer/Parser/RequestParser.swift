@@ -54,6 +54,9 @@ package struct RequestParser: Sendable {
   /// Whether the request whose head is being read, or was refused, is for HEAD, as far as it has come.
   package var isForHEAD: Bool { headParser.isForHEAD }
 
+  /// Whether the request whose head was refused waits for `100 Continue`.
+  package var expectsContinue: Bool { headParser.expectsContinue }
+
   /// Releases the memory of a partial head; nothing more will be parsed.
   mutating func forget() {
     headParser = HeadParser(limits: limits)

@@ -52,19 +52,25 @@ final class Handshakes {
     next.handshakeMayBegin()
   }
 
-  /// Has the connection do a step of its handshake: now, or in a later turn.
+  /// Has the connection do a step of its handshake: now, or in a later turn, in which those that wait come first.
   func step(_ connection: Connection) {
     if connection.awaitsStep { return }
-    if turn != loop.turnTime { (turn, stepsInTurn) = (loop.turnTime, 0) }
-    guard stepsInTurn < Self.stepsPerTurn else {
-      connection.awaitsStep = true
-      insert(connection, into: &toStep)
-      return continueNextTurn()
-    }
+    if toStep.isEmpty, hasRoomInTurn { return stepNow(connection) }
+    connection.awaitsStep = true
+    insert(connection, into: &toStep)
+    continueNextTurn()
+  }
+
+  private func stepNow(_ connection: Connection) {
     stepsInTurn += 1
     connection.step()
     // It may wait for its client now, and so make place for another.
     makePlaces()
+  }
+
+  private var hasRoomInTurn: Bool {
+    if turn != loop.turnTime { (turn, stepsInTurn) = (loop.turnTime, 0) }
+    return stepsInTurn < Self.stepsPerTurn
   }
 
   /// Gives up handshakes for connections that wait, as long as there are some that can be spared.
@@ -79,6 +85,8 @@ final class Handshakes {
     let least = max(1, share(of: newcomer))
     for places in underWay.values where places.count >= least {
       if let found, places.count < found.of { continue }
+      // Whether it waits for its client costs a system call.
+      if let found, places.count == found.of, places[0].since >= found.place.since { continue }
       guard let oldest = places.first(where: { $0.connection.awaitsClient }) else { continue }
       if let found, places.count == found.of, oldest.since >= found.place.since { continue }
       found = (places.count, oldest)
@@ -116,18 +124,17 @@ final class Handshakes {
   }
 
   private func continueNextTurn() {
-    // A timer for the time of this turn would fire in it once more.
+    // A timer for the time of this turn might fire in it, when its steps are used up.
     if !stepTimer.isArmed { loop.schedule(stepTimer, at: .now, handler: self) }
   }
 }
 
 extension Handshakes: TimerHandler {
   func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
-    let connections = toStep.prefix(Self.stepsPerTurn)
-    toStep.removeFirst(connections.count)
-    for connection in connections {
+    while !toStep.isEmpty, hasRoomInTurn {
+      let connection = toStep.removeFirst()
       connection.awaitsStep = false
-      step(connection)
+      stepNow(connection)
     }
     if !toStep.isEmpty { continueNextTurn() }
   }

@@ -101,7 +101,7 @@ final class ServerCore {
     listener.noteConnections(-1)
     tally.closes(ending)
     if connection.isCounted, let client = IPAddress(connection.peer) { listener.clients.closes(client) }
-    if !lingering.isEmpty { lingering.removeAll { $0 === connection } }
+    if connection.isLingering { lingering.removeAll { $0 === connection } }
     if last !== connection {
       connections[connection.slot] = last
       last.slot = connection.slot
@@ -117,6 +117,7 @@ final class ServerCore {
 
   /// Notes that a connection begins to discard input. Beyond their number the oldest one ends.
   func noteLingering(_ connection: Connection) {
+    connection.isLingering = true
     lingering.append(connection)
     if lingering.count > max(1, limits.connections / 4) { lingering[0].finish(.close, .evicted) }
   }
@@ -307,7 +308,7 @@ extension ServerCore: EventHandler, TimerHandler {
     var isSoon = false
     var least = (rank: Int.max, since: MonotonicTime.distantFuture)
     for connection in connections {
-      guard let rank = connection.machine.evictionRank else { continue }
+      guard let rank = connection.machine.evictionRank, !connection.awaitsStep else { continue }
       let candidate = (rank: rank, since: connection.machine.since)
       guard candidate < least else { continue }
       if connection.hasUnseenRequest { isSoon = true } else { (victim, least) = (connection, candidate) }

@@ -31,7 +31,10 @@ private func bound(_ bytes: [UInt8]) -> Int {
 
 private func checkBounds(_ reading: ProxyHeader.Reading, count: Int, isLine: Bool) {
   guard case .header(let length, _) = reading else { return }
-  guard length == count else { fatalError("a header of \(length) octets was complete with \(count)") }
+  // What follows the addresses of version 2 tells nothing.
+  guard length == count || !isLine && length > count && count <= 16 + 36 else {
+    fatalError("a header of \(length) octets was complete with \(count)")
+  }
   guard length <= (isLine ? ProxyHeader.longestLine : ProxyHeader.longest) else { fatalError("\(length) octets") }
 }
 

@@ -68,12 +68,33 @@ import Testing
   /// Clients that are not expected to send more keep their place for two seconds.
   @Test(arguments: ["GET / HTTP/1.0\r\n\r\n?", "\(upload)Expect: 100-continue\r\n\r\n"])
   func lingeringIsBounded(request: String) {
+    // Refused or not.
+    for limit in [nil, 10] as [Int64?] {
+      var driver = ConnectionDriver(.with { $0.bodyBytes = limit })
+      _ = driver.receive(request)
+      #expect(driver.respond() == "flush shutdown read")
+      #expect(driver.wait(2) == "close")
+    }
     var driver = ConnectionDriver()
     _ = driver.receive(request)
-    #expect(driver.respond() == "flush shutdown read")
+    _ = driver.respond()
     #expect(driver.wait(1.9) == nil)
     #expect(driver.receive("more") == "read")
     #expect(driver.wait(0.1) == "close")
+  }
+
+  /// An answer that the socket does not take at once: a client that sends all before it reads has to get rid of its body.
+  @Test(arguments: ["\(upload)\r\n", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1000000\r\n"])
+  func theRestIsDiscardedWhileTheAnswerWaits(request: String) {
+    var driver = ConnectionDriver(.with { $0.writeTimeout = 10 })
+    _ = driver.receive(request)
+    driver.machine.noteOutput(.blocked, now: driver.now)
+    _ = driver.respond(flushed: false)
+    for _ in 0..<3 { #expect(driver.receive(String(repeating: "x", count: 300_000)) == "read") }
+    driver.machine.noteOutput(.empty, now: driver.now)
+    #expect(driver.proceed() == "shutdown read")
+    driver.machine.noteOutput(.blocked, now: driver.now)
+    #expect(driver.wait(10) == "reset")
   }
 
   @Test func slowClientsLingerBriefly() {

@@ -287,6 +287,29 @@ import WeirTestSupport
     #expect(place.map { $0 <= 16 } == true, "\(order.all)")
   }
 
+  /// A step that waits for its turn comes before those that the turn brings.
+  @Test func newHandshakesDoNotKeepOldOnesWaiting() async throws {
+    let order = Events()
+    nonisolated(unsafe) var later: [RawClient] = []
+    let rig = try rig(proxies: true) {
+      $0.handshakes = 256
+    } answering: {
+      order.append("\($0.peer)")
+      $0.respond(status: 200, text: "")
+      later.popLast()?.send("HELLO\n\(Self.get)")
+    }
+    let clients = try (0..<80).map { _ in try rig.client() }
+    for (number, client) in clients.enumerated() { client.send(Self.from(number)) }
+    try await settle(rig, connections: clients.count)
+    rig.whileLoopIsHeld {
+      for client in clients[..<9] { client.send("HELLO\n\(Self.get)") }
+      later = Array(clients[9...])
+    }
+    for client in clients { #expect(client.response()?.status == 200) }
+    let place = order.all.firstIndex { $0.hasPrefix("192.0.2.8:") }
+    #expect(place.map { $0 <= 16 } == true, "\(order.all)")
+  }
+
   @Test func manyHandshakesAtOnceEndInTurns() throws {
     let rig = try rig { $0.handshakes = 20 }
     let clients = try (0..<60).map { _ in try rig.client() }

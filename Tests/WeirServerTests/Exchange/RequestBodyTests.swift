@@ -138,12 +138,12 @@ import WeirIO
   static let large = String(repeating: "x", count: 10 << 20)
 
   /// A client that sends all before it reads gets an early answer whole: of the server, of a handler that reads nothing,
-  /// and of one that has read enough.
-  @Test(arguments: ["refused", "unread", "read"])
+  /// of one whose answer does not fit into the sockets, and of one that has read enough.
+  @Test(arguments: ["refused", "unread", "large", "read"])
   func anEarlyAnswerToALargeUpload(kind: String) throws {
     let rig = try ServerRig(limits: .with { $0.bodyBytes = kind == "refused" ? 1 << 20 : nil }) { exchange in
-      if kind == "unread" {
-        exchange.respond(status: 413, text: "the body is too large\n")
+      if kind == "unread" || kind == "large" {
+        exchange.respond(status: 413, text: kind == "large" ? Self.large : "the body is too large\n")
       } else {
         exchange.collectBody(limit: 1 << 20) { _ in }
       }
@@ -154,7 +154,8 @@ import WeirIO
       #expect(client.send("POST / HTTP/1.1\r\nHost: a\r\n\(framing)\(Self.large)"))
       let (text, ending) = client.readToEnd()
       #expect(ending == .end)
-      #expect(text.hasPrefix("HTTP/1.1 413 Content Too Large\r\n") && text.hasSuffix("\r\n\r\nthe body is too large\n"))
+      #expect(text.hasPrefix("HTTP/1.1 413 Content Too Large\r\n"))
+      #expect(text.hasSuffix("\r\n\r\n\(kind == "large" ? Self.large : "the body is too large\n")"))
     }
   }
 

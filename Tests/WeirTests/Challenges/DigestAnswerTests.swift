@@ -65,6 +65,17 @@ import WeirHTTP
     #expect(Self.challenge(Self.parameters + more, hasBody: hasBody) == nil)
   }
 
+  @Test("A realm that is not UTF-8 can't be repeated as it came; a proxy's challenge is libcurl's to judge")
+  func octets() {
+    let octets = Array("Digest realm=\"Gesch".utf8) + [0xfc] + Array("tzt\", nonce=\"n\"\r\n\r\n".utf8)
+    func challenge(_ status: Int, _ field: String) -> HTTPChallenge? {
+      let head = ResponseHead(status: status, bytes: Array("HTTP/1.1 \(status) No\r\n\(field): ".utf8) + octets)
+      return HTTPChallenge(head, hasBody: false)
+    }
+    #expect(challenge(401, "WWW-Authenticate") == nil)
+    #expect(challenge(407, "Proxy-Authenticate")?.realm == "Geschützt")
+  }
+
   @Test(
     "RFC 1321's digests",
     arguments: [

@@ -104,6 +104,25 @@ struct HTTPAuthenticationTests {
     #expect(validated.error?.responseCode == 401)
   }
 
+  @Test("A nonce that was too old is replaced by the server's new one, once", arguments: [true, false])
+  func stale(knowsItsOwn: Bool) async throws {
+    let renewed = Self.digest.replacing("n0nce", with: "n1") + ", stale=TRUE"
+    let server = try ScriptedServer(
+      Script(
+        .forever([
+          .dispatchHead { head in
+            if knowsItsOwn, head.contains("nonce=\"n1\"") { return [.send(okResponse("in"))] }
+            let challenge = head.lowercased().contains("\r\nauthorization:") ? renewed : Self.digest
+            return [.send(response("401 Unauthorized", [challenge], body: "no"))]
+          }
+        ])))
+    let answer = await Session().request(server.url, method: .post, parameters: ["a": 1], encoder: .json)
+      .authenticate(username: "me", password: "s3cret").plainResponse()
+    #expect(answer.response?.statusCode == (knowsItsOwn ? 200 : 401), "\(answer)")
+    let nonces = server.allRequests.map { $0.value(of: "Authorization")?.split(separator: ", ")[2] }
+    #expect(nonces == [nil, "nonce=\"n0nce\"", "nonce=\"n1\""])
+  }
+
   @Test(
     "Without a credential, and with one of no use, the 401 is a response",
     arguments: [

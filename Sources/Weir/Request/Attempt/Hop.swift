@@ -17,6 +17,8 @@ struct Hop {
   var stored: URLCredential?
   /// The Authorization field that answers the present hop's challenge.
   var authorization: String?
+  /// Whether it answers a second challenge, as the first nonce was too old.
+  var isAnswerRenewed = false
   /// The number of challenges of the present hop that were answered.
   var answeredChallenges = 0
   /// The proof of identity that the host has to give; nil: the session's settings decide.
@@ -33,6 +35,7 @@ struct Hop {
   mutating func follow(_ next: URLRequest) {
     if isRedirected {
       (stored, authorization) = (nil, nil)
+      isAnswerRenewed = false
       answeredChallenges = 0
     }
     request = HopRequest(next)

@@ -26,9 +26,11 @@ extension RequestAttempt {
     context.monitors.urlSession(session, dataTask: task, didReceive: built)
   }
 
-  /// Repeats the hop with `next`, as this response is of no use.
+  /// Repeats the hop with `next`, as this response is of no use. A nonce may be used once, so a challenge is answered
+  /// anew.
   func repeatHop(with next: URLRequest) {
     attempt.discardBody()
+    hop.authorization = nil
     hop.next = next
     hop.isRedirected = false
   }

@@ -25,15 +25,24 @@ extension RequestAttempt {
     }
     let credential = hop.offered ?? space.flatMap(storedCredential)
     announce(space, response, proposed: credential)
-    guard mayAnswer, let credential, let user = credential.user, let target = hop.request.target,
+    let isStale = isStale(challenge)
+    guard mayAnswer || isStale, let credential, let user = credential.user, let target = hop.request.target,
       let answer = challenge?.answer(
         user: user, password: credential.password ?? "", method: hop.request.method, target: target, hasBody: hasBody)
     else { return false }
     hop.answeredChallenges += 1
     if hop.offered == nil { hop.stored = credential }
-    hop.authorization = answer
     repeatHop(with: hop.request.urlRequest)
+    hop.authorization = answer
+    hop.isAnswerRenewed = isStale
     return true
+  }
+
+  /// Whether the server refuses only the nonce of the last answer, as it is too old (RFC 7616 section 3.3). Its new nonce
+  /// is answered once.
+  private func isStale(_ challenge: HTTPChallenge?) -> Bool {
+    guard let stale = challenge?["stale"], hop.authorization != nil, !hop.isAnswerRenewed else { return false }
+    return FieldSyntax.isSameName(stale, "true")
   }
 
   /// Whether the hop's request has a body.

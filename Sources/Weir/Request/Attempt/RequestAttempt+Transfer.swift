@@ -72,7 +72,7 @@ extension RequestAttempt {
   /// The hop's body. Nil: it was read before and can't be made again.
   private func makeBody() -> TransferBody? {
     switch hop.hasLostBody ? AttemptBody(of: hop.request) : request.makeBody(of: hop.request) {
-    case .none: return RequestMethods.withBody.contains(hop.request.method) ? .bytes([UInt8]()) : TransferBody.none
+    case .none: return RequestMethods.expectsBody(hop.request.method) ? .bytes([UInt8]()) : TransferBody.none
     case .data(let data): return .bytes(DataBytes(data))
     case .file(let path, let size): return .file(path: path, size: size)
     case .stream(let stream, let length): return pipeline.beginBodyStream(stream) ? .pulled(length: length) : nil

@@ -152,7 +152,7 @@ final class ProbeRun {
   /// for blackbox_exporter; a client would refuse those that differ.
   private func next(after hop: ProbeHop, _ head: ResponseHead) -> String? {
     guard [301, 302, 303, 307, 308].contains(head.status) else { return nil }
-    return head.values(ofField: "Location").first.flatMap { $0.isEmpty ? nil : $0 }
+    return head.locations.first.flatMap { $0.isEmpty ? nil : $0 }
   }
 
   private func exchangeEnded(_ outcome: ProbeExchange.Outcome, of hop: ProbeHop) {
