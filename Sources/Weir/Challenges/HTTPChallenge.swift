@@ -27,7 +27,9 @@ struct HTTPChallenge {
     head.forEach { name, value in
       if name.spells(field) { all += Self.challenges(value) }
     }
-    let best = all.first { $0.scheme == .digest && (isProxys || DigestAnswer($0, hasBody: hasBody) != nil) }
+    let best = all.first {
+      $0.scheme == .digest && (isProxys ? $0["nonce"] != nil : DigestAnswer($0, hasBody: hasBody) != nil)
+    }
     guard let best = best ?? all.first(where: { $0.scheme == .basic }) else { return nil }
     self = best
   }

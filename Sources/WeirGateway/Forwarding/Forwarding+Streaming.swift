@@ -26,6 +26,6 @@ extension Forwarding {
     if streamBegan != nil { return }
     if wantsBytes && !machine.isPassing || clientWait?.since != nil { return fail(.cancelled) }
     let seconds = outgoing?.route.timeout ?? 0
-    fail(.transfer(TransferFailure(.timedOut, "the request took longer than its deadline, \(seconds) s")))
+    fail(.transfer(TransferFailure(.timedOut, "the request took longer than its route allows (timeout: \(seconds) s)")))
   }
 }

@@ -1,4 +1,4 @@
-/// A whole response, as a client understood it.
+/// A whole response, as a client understood it. Interim responses come before it: all but 100 and 101.
 struct ClientAnswer {
   var status: Int
   var keepsAlive: Bool
@@ -37,6 +37,11 @@ enum Reading {
     guard bytes.prefix(start.count).elementsEqual(start.prefix(bytes.count)) else { throw Malformed(why: "start") }
     guard let end = endOfHead(bytes) else { return .partial }
     let head = try Head(Array(bytes[..<(end - 2)]))
+    if head.status < 200 {
+      let isBare = ["connection", "content-length", "transfer-encoding"].allSatisfy { head.value($0) == nil }
+      guard isBare, !request.isHTTP10 else { throw Malformed(why: "interim head") }
+      return try read(Array(bytes[end...]), of: request, hasEnded: hasEnded).behind(end)
+    }
     let body = bytes[end...]
     var answer = ClientAnswer(
       status: head.status, keepsAlive: head.value("connection") == nil && !request.isHTTP10,
@@ -61,6 +66,11 @@ enum Reading {
     guard request.isHTTP10 else { throw Malformed(why: "no framing") }
     answer.body = Array(body)
     return hasEnded ? .whole(answer, count: bytes.count) : .partial
+  }
+
+  /// The same behind so many bytes.
+  private func behind(_ bytes: Int) -> Reading {
+    if case .whole(let answer, let count) = self { .whole(answer, count: bytes + count) } else { self }
   }
 
   private static func endOfHead(_ bytes: [UInt8]) -> Int? {
@@ -115,7 +125,7 @@ enum Reading {
       }
       let words = String(decoding: first, as: UTF8.self).split(
         separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
-      guard words.count == 3, words[1].count == 3, let status = Int(words[1]), (200...999).contains(status) else {
+      guard words.count == 3, words[1].count == 3, let status = Int(words[1]), (102...999).contains(status) else {
         throw Malformed(why: "status line")
       }
       self.status = status

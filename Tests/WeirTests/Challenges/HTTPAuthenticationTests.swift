@@ -116,7 +116,8 @@ struct HTTPAuthenticationTests {
             return [.send(response("401 Unauthorized", [challenge], body: "no"))]
           }
         ])))
-    let answer = await Session().request(server.url, method: .post, parameters: ["a": 1], encoder: .json)
+    let session = Session()
+    let answer = await session.request(server.url, method: .post, parameters: ["a": 1], encoder: .json)
       .authenticate(username: "me", password: "s3cret").plainResponse()
     #expect(answer.response?.statusCode == (knowsItsOwn ? 200 : 401), "\(answer)")
     let nonces = server.allRequests.map { $0.value(of: "Authorization")?.split(separator: ", ")[2] }

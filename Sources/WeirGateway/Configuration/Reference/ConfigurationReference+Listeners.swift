@@ -26,8 +26,8 @@ extension ConfigurationReference {
       "listeners.proxyProtocol", "boolean", "`false`",
       """
       `true`: connections begin with a PROXY header, version 1 or 2, whose source then stands for the peer; \
-      those without are closed. With `trustedProxies` only theirs do. A header of version 2 may have up to 64 KiB, \
-      and one for UDP or a Unix socket leaves the peer
+      those without are closed. With `trustedProxies` only theirs begin so, and anybody else's header is a bad \
+      request. A header of version 2 may have up to 64 KiB, and one for UDP or a Unix socket leaves the peer
       """),
     Key(
       "listeners.trustedProxies", "list", "none",
