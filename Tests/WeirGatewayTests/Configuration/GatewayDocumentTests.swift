@@ -132,7 +132,7 @@ import Testing
     }
     #expect(
       names == [
-        ["payments"], ["orders", "canary", "tenants", "docs", "to-https", "closed"], ["texts"], ["events"], ["chat"],
+        ["payments"], ["orders", "canary", "tenants", "docs", "to-https", "closed"], ["texts"], ["downloads"], ["chat"],
         ["search"],
         ["all"], ["reports", "admin", "no-admin"], ["shop", "health"], ["traced"], ["pay"],
       ])

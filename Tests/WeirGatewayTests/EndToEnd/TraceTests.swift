@@ -143,7 +143,8 @@ import WeirTransport
       ("X-Request-ID: abc", "abc"), ("x-request-id: a,b", "a,b"), ("X-Request-ID: a b", nil), ("X-Request-ID:", nil),
       ("X-Request-ID: " + String(repeating: "a", count: 128), String(repeating: "a", count: 128)),
       ("X-Request-ID: " + String(repeating: "a", count: 129), nil), ("X-Request-ID: a\r\nX-Request-ID: b", nil),
-      ("X_Request_ID: a\r\nX-Request-ID: b", nil), ("X-Request-ID: \u{fc}", nil), ("X-Other: a", nil),
+      ("X_Request_ID: a\r\nX-Request-ID: b", "b"), ("X.Request.ID: a", nil), ("X-Request-ID: \u{fc}", nil),
+      ("X-Other: a", nil),
     ] as [(String, String?)]) func identifiersPassOrAreMade(field: String, passed: String?) throws
   {
     let server = try ScriptedServer(.answering("HTTP/1.1 200 OK\r\nX-Request-ID: theirs\r\nContent-Length: 0\r\n\r\n"))
