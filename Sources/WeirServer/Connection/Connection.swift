@@ -156,7 +156,8 @@ extension Connection: EventHandler, TimerHandler {
   /// The memory for the next input. Input that can't be used at once is held, and bounded.
   var target: UnsafeMutableBufferPointer<UInt8> {
     let isHolding = !held.isEmpty || machine.request == .complete || prelude != .none
-    return isHolding ? UnsafeMutableBufferPointer(rebasing: server.scratch[..<ConnectionMachine.heldInput]) : server.scratch
+    let buffer = server.scratch
+    return isHolding ? UnsafeMutableBufferPointer(rebasing: buffer[..<ConnectionMachine.heldInput]) : buffer
   }
 
   /// Goes on with input: a PROXY header, or requests.
