@@ -63,24 +63,18 @@ struct RequestFields {
     earlier.count { $0.isStarted } + rivals.count { $0.isStarted } + (attempt?.isStarted == true ? 1 : 0)
   }
 
-  /// Begins an attempt after the earlier ones; true for the first.
-  mutating func beginAttempt() -> Bool {
-    guard let present = attempt else {
-      attempt = Attempt(number: 1)
-      return true
-    }
-    attempt = Attempt(number: nextNumber)
+  /// Begins the machine's present attempt, after the earlier ones.
+  mutating func beginAttempt() {
+    machine.begins()
     earlier += rivals
     rivals = []
-    earlier.append(present)
-    return false
+    if let attempt { earlier.append(attempt) }
+    attempt = Attempt(number: machine.exchange.present)
   }
 
-  /// Begins an attempt beside the present one, and returns its number.
-  mutating func beginRival(initial: HopRequest, adapted: HopRequest?) -> Int {
-    let number = nextNumber
+  /// Begins an attempt beside the present one.
+  mutating func beginRival(_ number: Int, initial: HopRequest, adapted: HopRequest?) {
     rivals.append(Attempt(number: number, initial: initial, adapted: adapted))
-    return number
   }
 
   /// Changes the attempt with this number: the present one or one beside it.
@@ -98,9 +92,6 @@ struct RequestFields {
     attempt = rivals.remove(at: index)
     rivals.append(present)
   }
-
-  /// One more than the number of all attempts, the present one included.
-  private var nextNumber: Int { earlier.count + rivals.count + 2 }
 
   /// Sets the error and returns the former one. The caller releases that outside the lock, as its `deinit` may be user
   /// code.

@@ -1,4 +1,4 @@
-/// The life of one request as a value: its stage, the verbs the caller may use, the next action.
+/// The life of one request as a value: its exchange, the verbs the caller may use, its handlers' values, the next action.
 ///
 /// The caller's verbs (`resume`, `suspend`, `cancel`) change the *state* at once, on any thread; the loop hears of them
 /// later, in their order. Only the loop changes the *stage*: each of its inputs returns the next action. The machine
@@ -11,11 +11,11 @@
 ///             └──────────────────┴───────────────┴─► deciding ─► serializing ─► settled
 ///         ready, admitting, transferring ─► cancelling ─► serializing
 /// ```
-/// `cancel` and `fail` lead from every stage before `settled` to `serializing`, through `cancelling` if there is a
-/// task.
+/// What leads from `creating` to the end of the attempts is the exchange's (``ExchangeMachine``). `cancel` and `fail` lead
+/// from every stage before `settled` to `serializing`, through `cancelling` if there is a task.
 struct RequestMachine: Sendable {
   typealias State = Request.State
-  typealias Step = UInt32
+  typealias Step = ExchangeMachine.Step
 
   enum Verb: Sendable {
     case resume, suspend, cancel
@@ -49,22 +49,12 @@ struct RequestMachine: Sendable {
   /// An action for the shell.
   enum Action: Equatable, Sendable {
     case none
-    /// Build the URL request.
-    case create
-    /// Ask for admission and start the transfer.
-    case start
+    /// What the exchange says.
+    case exchange(ExchangeMachine.Action)
     /// Leave the queue for a slot, and announce that the task exists but is suspended.
     case hold
     case suspendTransfer
     case resumeTransfer
-    /// End the task; its end is reported as usual.
-    case cancelTransfer
-    /// Ask the retriers about the error.
-    case askRetriers
-    /// Retry after this many seconds.
-    case wait(Double)
-    /// Begin the next attempt.
-    case retry
     /// Announce that the request is over except for its handlers.
     case finish
     /// Make the value of one handler.
@@ -75,18 +65,22 @@ struct RequestMachine: Sendable {
     case settle
   }
 
-  /// The retriers' answer, after the deadline and the retry budget were applied.
-  enum Decision: Equatable, Sendable {
-    case stop
-    /// As `stop`; in addition, retriers are not asked about any later failure.
-    case refuse
-    case retry(after: Double)
+  /// How far the task of the present attempt has come.
+  private enum Task {
+    case ready, admitting, transferring
   }
 
   /// The state that the caller sees.
   private(set) var state = State.initialized
-  private(set) var stage = Stage.idle
-  private(set) var step: Step = 0
+  private(set) var exchange = ExchangeMachine()
+  private var task = Task.ready
+  /// The handler whose value is made next, once the exchange is over.
+  private var handler = 0
+  /// Whether the retriers are asked about that handler's value.
+  private var isJudgingValue = false
+  private(set) var isSettled = false
+  /// The steps that are not the exchange's.
+  private var ownSteps: Step = 0
   /// The state that the loop has heard of.
   private var heard = State.initialized
   /// The verbs that the loop has still to hear of.
@@ -94,38 +88,51 @@ struct RequestMachine: Sendable {
   private var hasFinished = false
   /// Whether the request was ended from outside or rejected, so that neither retriers nor serializers are asked.
   private(set) var isBeyondRetry = false
-  /// Whether retries were refused, so that retriers are not asked again.
-  private var isRefusedRetries = false
+
+  var step: Step { exchange.step &+ ownSteps }
+
+  var stage: Stage {
+    switch exchange.stage {
+    case .idle: .idle
+    case .preparing: .creating
+    case .trying, .discarding, .passing:
+      switch task {
+      case .ready: .ready
+      case .admitting: .admitting
+      case .transferring: .transferring
+      }
+    case .ending: .cancelling
+    case .deciding: isJudgingValue ? .decidingSerializer(handler) : .deciding
+    case .delaying: .delaying
+    case .over: isSettled ? .settled : .serializing(next: handler)
+    }
+  }
 
   /// Whether setup has begun and the outcome is open.
-  var isActive: Bool { stage != .idle && stage != .settled }
-  var isSettled: Bool { stage == .settled }
+  var isActive: Bool { exchange.stage != .idle && !isSettled }
   var isSuspended: Bool { heard == .suspended }
   /// Whether an admission timeout may end the request; false if the caller has suspended or cancelled it meanwhile.
   var awaitsSlot: Bool { stage == .admitting && state == .resumed }
+  /// Whether the attempt is on the wire, or suspended there.
+  var isTransferring: Bool { exchange.stage == .trying && task == .transferring }
 
   /// Whether no pending answer can change the outcome any more.
   var isOver: Bool { state == .cancelled || isBeyondRetry || isSettled }
 
   /// Whether the retriers are deciding if there is another attempt.
-  var isDeciding: Bool {
-    switch stage {
-    case .deciding, .decidingSerializer: !isInterrupted
-    default: false
-    }
-  }
+  var isDeciding: Bool { if case .deciding = exchange.stage { !isInterrupted } else { false } }
 
   func isWaiting(in step: Step) -> Bool { self.step == step && !isInterrupted }
 
   /// Whether the caller has cancelled and the loop has not heard of it yet.
-  private var isInterrupted: Bool { state == .cancelled && heard != .cancelled }
+  private var isInterrupted: Bool { exchange.isInterrupted }
 
   // MARK: The caller
 
   /// Changes the state if the state allows the verb; the loop then has to `hear` of it.
   mutating func act(_ verb: Verb) -> Bool {
     // A handler that comes late sets a settled request to `resumed` again, but there is nothing left to steer.
-    guard stage != .settled else { return false }
+    guard !isSettled else { return false }
     switch verb {
     case .resume:
       guard state == .initialized || state == .suspended else { return false }
@@ -136,6 +143,7 @@ struct RequestMachine: Sendable {
     case .cancel:
       guard state != .cancelled, state != .finished else { return false }
       state = .cancelled
+      exchange.interrupt()
     }
     unheard.append(verb)
     return true
@@ -158,8 +166,8 @@ struct RequestMachine: Sendable {
     heard = .resumed
     guard !isInterrupted else { return .none }
     switch stage {
-    case .idle: return enter(.creating, .create)
-    case .ready: return enter(.admitting, .start)
+    case .idle: return tell(exchange.begin())
+    case .ready: return moves(to: .admitting, .exchange(.attempt))
     case .transferring: return .resumeTransfer
     default: return .none
     }
@@ -171,95 +179,82 @@ struct RequestMachine: Sendable {
     case .transferring: return .suspendTransfer
     case .ready: return .hold
     // A suspended request waits for no slot, so that no admission timeout ends it.
-    case .admitting: return enter(.ready, .hold)
+    case .admitting: return moves(to: .ready, .hold)
     default: return .none
     }
   }
 
   private mutating func cancelled() -> Action {
     heard = .cancelled
-    return stage == .settled ? .none : abandon()
+    return isSettled ? .none : abandon()
   }
 
   /// Sets up a request that was not resumed yet (`RequestSetup.eager`).
   mutating func prepare() -> Action {
     guard stage == .idle, state != .cancelled else { return .none }
-    return enter(.creating, .create)
+    return tell(exchange.begin())
   }
 
   // MARK: The session
 
   /// Ends the request at once, as its deadline passed or its session is released. Retriers are not asked.
   mutating func fail() -> Action {
-    guard stage != .settled, state != .cancelled else { return .none }
+    guard !isSettled, state != .cancelled else { return .none }
     isBeyondRetry = true
     return abandon()
   }
 
   // MARK: The loop
 
+  /// Passes an input to the exchange.
+  mutating func change<Answer>(_ input: (inout ExchangeMachine) -> Answer) -> Answer { input(&exchange) }
+
+  /// An attempt begins.
+  mutating func begins() {
+    task = .ready
+    isJudgingValue = false
+    hasFinished = false
+  }
+
   mutating func created(_ step: Step) -> Action {
-    guard self.step == step, stage == .creating else { return .none }
+    guard self.step == step, exchange.prepared() != .none else { return .none }
     // If a cancel is still unheard, the loop will find a task and has to end it.
-    if isInterrupted { return enter(.ready, .none) }
+    if isInterrupted { return .none }
     switch heard {
-    case .resumed: return enter(.admitting, .start)
-    case .suspended: return enter(.ready, .hold)
-    default: return enter(.ready, .none)
+    case .resumed: return moves(to: .admitting, .exchange(.attempt))
+    case .suspended: return .hold
+    default: return .none
     }
   }
 
   mutating func creationFailed(_ step: Step) -> Action {
-    guard isWaiting(in: step), stage == .creating else { return .none }
-    return enter(.deciding, .askRetriers)
+    guard self.step == step else { return .none }
+    return tell(exchange.preparationFailed())
   }
 
   /// The destination admitted the attempt. False: the attempt does not wait for a slot any more.
   mutating func admitted(_ step: Step) -> Bool {
     guard isWaiting(in: step), stage == .admitting else { return false }
-    _ = enter(.transferring, .none)
+    _ = moves(to: .transferring, .none)
     return true
   }
 
   /// The destination rejected the attempt; retriers are not asked.
   mutating func rejected(_ step: Step) -> Action {
-    guard isWaiting(in: step), stage == .admitting || stage == .transferring else { return .none }
+    guard isWaiting(in: step), exchange.stage == .trying, task != .ready else { return .none }
     isBeyondRetry = true
-    return finish()
+    return tell(exchange.rejected())
   }
 
-  /// The attempt is over, perhaps before it reached the wire.
-  mutating func transferEnded(failed: Bool) -> Action {
-    if stage == .cancelling { return finish() }
-    guard !isInterrupted else { return .none }
-    switch stage {
-    case .ready, .admitting, .transferring: return afterAttempt(failed: failed)
-    default: return .none
+  /// The attempts are over: the handlers' values are made, or go on being made after a question about one of them.
+  mutating func exchangeIsOver() -> Action {
+    guard isJudgingValue else {
+      handler = 0
+      return .finish
     }
-  }
-
-  private mutating func afterAttempt(failed: Bool) -> Action {
-    failed && !isRefusedRetries ? enter(.deciding, .askRetriers) : finish()
-  }
-
-  mutating func decided(_ decision: Decision, _ step: Step) -> Action {
-    guard isWaiting(in: step) else { return .none }
-    if decision == .refuse { isRefusedRetries = true }
-    switch (stage, decision) {
-    case (.deciding, .stop), (.deciding, .refuse): return finish()
-    case (.deciding, .retry(let delay)), (.decidingSerializer, .retry(let delay)):
-      return enter(.delaying, .wait(delay))
-    case (.decidingSerializer(let index), .stop), (.decidingSerializer(let index), .refuse):
-      return enter(.serializing(next: index + 1), .nextHandler)
-    default: return .none
-    }
-  }
-
-  /// The delay before the retry has passed.
-  mutating func delayElapsed() -> Action {
-    guard stage == .delaying, !isInterrupted else { return .none }
-    hasFinished = false
-    return enter(.creating, .retry)
+    isJudgingValue = false
+    handler += 1
+    return .nextHandler
   }
 
   /// Whether to announce `requestDidFinish`: once per run through the pipeline. Without handlers the request is
@@ -272,17 +267,23 @@ struct RequestMachine: Sendable {
 
   /// Makes the next handler's value, or settles if every handler has one.
   mutating func nextHandler(of count: Int) -> Action {
-    guard case .serializing(let next) = stage, !isInterrupted else { return .none }
-    return next < count ? .serialize(next) : enter(.settled, .settle)
+    guard exchange.stage == .over, !isSettled, !isInterrupted else { return .none }
+    if handler < count { return .serialize(handler) }
+    isSettled = true
+    ownSteps &+= 1
+    return .settle
   }
 
   /// A handler's value was made.
   mutating func serialized(_ index: Int, asksRetriers: Bool, _ step: Step) -> Action {
     guard isWaiting(in: step), stage == .serializing(next: index) else { return .none }
-    if asksRetriers, !isBeyondRetry, !isRefusedRetries, state != .cancelled {
-      return enter(.decidingSerializer(index), .askRetriers)
+    if asksRetriers, !isBeyondRetry, state != .cancelled, exchange.asks {
+      isJudgingValue = true
+      return tell(exchange.reopen())
     }
-    return enter(.serializing(next: index + 1), .nextHandler)
+    handler += 1
+    ownSteps &+= 1
+    return .nextHandler
   }
 
   /// Takes the unheard verbs. They change nothing any more: a cancel among them would have kept the request from
@@ -306,20 +307,20 @@ struct RequestMachine: Sendable {
 
   /// Ends the request from outside. If there is a task, it is ended first, so that its end is measured and reported.
   private mutating func abandon() -> Action {
-    switch stage {
-    case .ready, .admitting, .transferring: return enter(.cancelling, .cancelTransfer)
-    case .cancelling: return .none
-    default: return finish()
-    }
+    isJudgingValue = false
+    if exchange.stage != .over { return tell(exchange.end()) }
+    // The values that were made are made once more.
+    _ = exchange.end()
+    handler = 0
+    ownSteps &+= 1
+    return .finish
   }
 
-  private mutating func finish() -> Action {
-    enter(.serializing(next: 0), .finish)
-  }
+  private func tell(_ action: ExchangeMachine.Action) -> Action { action == .none ? .none : .exchange(action) }
 
-  private mutating func enter(_ stage: Stage, _ action: Action) -> Action {
-    self.stage = stage
-    step &+= 1
+  private mutating func moves(to task: Task, _ action: Action) -> Action {
+    self.task = task
+    ownSteps &+= 1
     return action
   }
 }

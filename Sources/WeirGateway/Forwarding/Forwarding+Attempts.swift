@@ -4,33 +4,13 @@ import WeirIO
 import WeirServer
 import WeirTransport
 
-// Performs the machine's actions.
-extension Forwarding {
-  func perform(_ action: ForwardMachine.Action) {
-    switch action {
-    case .none: break
-    case .attempt: beginAttempt()
-    case .decide: decide()
-    case .passOn: passOn()
-    case .discard: attempt?.discardBody()
-    case .wait(let delay):
-      exchange.loop.schedule(delayTimer, at: MonotonicTime.now.advanced(bySeconds: delay), handler: self)
-    case .cancel:
-      endRace()
-      attempt?.cancel(departure)
-    case .settle: settle()
-    }
-  }
+// The steps in which a forwarded request differs from other exchanges.
+extension Forwarding: ExchangeRun {
+  func change<Answer>(_ input: (inout ExchangeMachine) -> Answer) -> Answer { input(&machine) }
 
-  private func beginAttempt() {
-    if machine.retries > 0 {
-      failure = nil
-      head = nil
-      observer?.exchange(self, retriesDueTo: grantedReason)
-    }
-    let attempt = makeAttempt(machine.present)
-    self.attempt = attempt
-    attempt.admit()
+  func prepare() {
+    attempt = makeAttempt(machine.present)
+    perform(machine.prepared())
   }
 
   private func makeAttempt(_ number: Int) -> Attempt {
@@ -39,29 +19,31 @@ extension Forwarding {
     return attempt
   }
 
+  func admit() { attempt?.admit() }
+
+  func discardBody() { attempt?.discardBody() }
+
+  func cancelAttempt() { attempt?.cancel(departure) }
+
+  func forgetAttempt() {
+    failure = nil
+    head = nil
+  }
+
   // MARK: Retries
 
-  /// Asks the rules, then the body, the deadline and the destination.
-  private func decide() {
+  /// Asks the rules.
+  func askForVerdict() {
     guard let outgoing else { return }
-    let now = MonotonicTime.now
     let elsewhere = attempt?.elsewhere()
-    guard let decision = elsewhere ?? outgoing.rules.map({ self.decision(of: $0, about: outgoing) }) else {
+    guard let wish = elsewhere ?? outgoing.rules.map({ self.decision(of: $0, about: outgoing) }) else {
       return perform(machine.decided(nil))
     }
     // Without a connection nothing of the body was taken.
     let canReplay = elsewhere != nil ? buffer.canRewind : canReplayBody
-    let permitted = decision.permitted(canReplayBody: canReplay, deadline: deadline, now: now)
-    let final = terms.withinBudget(permitted, at: now)
-    switch final {
-    case .retry(let delay, let source, _, _):
-      let reason = RetryReason(rawValue: failure?.label ?? String(attempt?.status ?? 0))
-      grantedReason = reason
-      observer?.exchange(self, willRetryAfter: delay, source: source, reason: reason)
-    case .deny(let reason):
-      if !machine.hasDenied { observer?.exchange(self, didDenyRetry: reason) }
-    }
-    perform(machine.decided(final))
+    judged(
+      terms.verdict(on: wish, canReplayBody: canReplay, deadline: deadline),
+      dueTo: RetryReason(rawValue: failure?.label ?? String(attempt?.status ?? 0)))
   }
 
   private func decision(of rules: RetryRules, about outgoing: OutgoingRequest) -> RetryDecision {
@@ -88,63 +70,14 @@ extension Forwarding {
 
   // MARK: Second attempts
 
-  /// Arms the timer of the next second attempt, if one may follow.
-  private func awaitHedge() {
-    guard machine.mayHedge, let plan = outgoing?.hedge, let delay = terms.seconds(of: plan.delay) else { return }
-    exchange.loop.schedule(hedgeTimer, at: MonotonicTime.now.advanced(bySeconds: delay), handler: self)
-  }
+  var hedge: HedgePlan? { outgoing?.hedge }
 
-  /// Begins a second attempt, because no head has come during the delay.
-  func hedgeIsDue() {
-    guard machine.mayHedge else { return }
-    guard terms.mayHedge() else { return tellDeniedHedge() }
-    machine.grantHedge()
-    if terms.takesHedge() {
-      let rival = makeAttempt(machine.hedge())
-      rivals.append(rival)
-      rival.beginsWithSlot()
-      rival.startBesideAnother()
-    } else {
-      tellDeniedHedge()
-    }
-    awaitHedge()
-  }
+  var mayRunTwice: Bool { true }
 
-  private func tellDeniedHedge() { observer?.exchange(self, hedge: .denied) }
+  func prepareRival() { startRival { number, keep in keep(makeAttempt(number)) } }
 
-  /// Carries out the verdict of the race. Returns whether `attempt` goes on.
-  private func follow(_ verdict: HedgeRace.Verdict, _ attempt: Attempt, _ failure: TransferFailure?) -> Bool {
-    switch verdict {
-    case .wins:
-      show(attempt)
-      endRace()
-      attempt.decideHedge(.won)
-      return true
-    case .isLast:
-      endRace()
-      return true
-    case .isOut(let successor):
-      if attempt === self.attempt, let next = rivals.first(where: { $0.number == successor }) { show(next) }
-      rivals.removeAll { $0 === attempt }
-      lose(attempt, failure)
-      return false
-    }
-  }
-
-  private func show(_ attempt: Attempt) {
-    guard let previous = self.attempt, previous !== attempt else { return }
-    rivals.removeAll { $0 === attempt }
-    rivals.append(previous)
-    self.attempt = attempt
-  }
-
-  /// Ends all attempts but the present one.
-  private func endRace() {
-    guard machine.race != nil else { return }
-    exchange.loop.cancel(hedgeTimer)
-    while let rival = rivals.popLast() {
-      lose(rival, TransferFailure(.cancelled, "the attempt is of no use any more"))
-    }
+  func abandon(_ rival: Attempt) {
+    lose(rival, TransferFailure(.cancelled, "the attempt is of no use any more"))
   }
 
   private func lose(_ attempt: Attempt, _ failure: TransferFailure?) {
@@ -153,6 +86,15 @@ extension Forwarding {
     attempt.connectionUsed(isIdle: false)
     attempt.announceEnd(report, failure.map { ExchangeFailure.transfer($0) })
   }
+
+  // MARK: Time
+
+  func wait(_ seconds: Double, for event: ExchangeTimer) {
+    let timer = event == .hedge ? hedgeTimer : delayTimer
+    exchange.loop.schedule(timer, at: MonotonicTime.now.advanced(bySeconds: seconds), handler: self)
+  }
+
+  func stopWaiting(for event: ExchangeTimer) { exchange.loop.cancel(event == .hedge ? hedgeTimer : delayTimer) }
 }
 
 // The attempts' delegate: their questions and reports.
@@ -198,7 +140,7 @@ extension Forwarding: AttemptDelegate {
 
   func attemptBegan(_ attempt: Attempt) {
     startedCount += 1
-    if machine.isOnWire(attempt.number) { awaitHedge() }
+    isOnWire(attempt)
   }
 
   /// Passes an interim head on. A 100 is not the upstream's to give: the gateway itself has asked the client for its body.
@@ -216,7 +158,8 @@ extension Forwarding: AttemptDelegate {
     // A switch that was asked for is a success.
     attempt.answered(switches ? 200 : head.status)
     if head.status == 429, let destination { plan.log.limited(destination) }
-    if let verdict = machine.raceHears(attempt.number, status: head.status), !follow(verdict, attempt, nil) {
+    guard goesOn(attempt, status: head.status) else {
+      lose(attempt, nil)
       return .stop
     }
     self.head = head
@@ -226,7 +169,7 @@ extension Forwarding: AttemptDelegate {
   }
 
   /// Passes the head on to the client, if it can be.
-  private func passOn() {
+  func passOn() {
     guard let head, let outgoing else { return }
     var fields = WeirServer.ResponseFields(reservingBytes: 512)
     let framing: Reframing
@@ -294,7 +237,7 @@ extension Forwarding: AttemptDelegate {
 
   /// Handles the end of an attempt.
   private func ended(_ attempt: Attempt, _ failure: TransferFailure?, hasBroken: Bool = false) {
-    if let verdict = machine.raceHears(endOf: attempt.number), !follow(verdict, attempt, failure) { return }
+    guard endsWith(attempt) else { return lose(attempt, failure) }
     if let failure, !machine.isEnding { self.failure = .transfer(failure) }
     if failure != nil { takeBack() }
     let report = complete(attempt, failure)

@@ -31,9 +31,9 @@ extension Forwarding {
     let next = DestinationTerms(route.controls, state: plan.state(of: route), earnsRetryBudget: false)
     next.priority = terms.priority
     next.callerLeaves = terms.callerLeaves
-    let wanted = RetryDecision.retry(after: 0, source: .backoff)
-    let permitted = wanted.permitted(canReplayBody: canReplayBody, deadline: deadline, now: now)
-    if case .deny(let reason) = next.withinBudget(permitted, at: now) {
+    let verdict = next.verdict(
+      on: .retry(after: 0, source: .backoff), canReplayBody: canReplayBody, deadline: deadline, at: now)
+    if case .deny(let reason) = verdict {
       denyFallback(by: next, reason)
       return false
     }
@@ -41,7 +41,7 @@ extension Forwarding {
     if answer.refusal == nil { logFailure(outcome, status: answer.status, line: answer.line) }
     terms = next
     outgoing = OutgoingRequest(fallback: request, by: route, fields: fields)
-    machine = ForwardMachine(mayRetry: route.mayConnectElsewhere)
+    machine = ExchangeMachine(mayRetry: route.mayConnectElsewhere)
     (failure, head, ending, lastStatus, grantedReason) = (nil, nil, nil, nil, nil)
     isResponseBad = false
     startedBefore = startedCount

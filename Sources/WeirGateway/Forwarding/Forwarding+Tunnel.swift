@@ -50,7 +50,7 @@ extension Forwarding {
       exchange, TunnelTerms(rule: rule, gate: gate), plan.tunnels(of: route), onEnd: tunnelEnd(of: outgoing.route))
     let transfer = attempt.handOver(to: tunnel)
     end(attempt)
-    perform(machine.tunnelOpened())
+    perform(machine.handedOver())
     if let transfer { tunnel.begin(transfer) }
     return .proceed
   }

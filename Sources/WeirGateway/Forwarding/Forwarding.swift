@@ -4,14 +4,14 @@ import WeirIO
 import WeirServer
 import WeirTransport
 
-/// One request on its way through the gateway. It is the shell of a ``ForwardMachine``, with the exchange with the
-/// client on one side and the attempts at the upstream on the other, all on one loop. Confined to it.
+/// One request on its way through the gateway. It is an ``ExchangeRun``, with the exchange with the client on one side and
+/// the attempts at the upstream on the other, all on one loop. Confined to it.
 ///
 /// Its properties are exempt from run-time checks of exclusive access: while one of them changes, no code is called
 /// that comes back here.
 ///
 /// The exchange keeps it alive until the exchange has ended, and its attempts until they have.
-final class Forwarding: TransportExchange {
+final class Forwarding {
   let exchange: Exchange
   let edge: ListenerEdge
   let plan: ActivePlan
@@ -22,7 +22,7 @@ final class Forwarding: TransportExchange {
   @exclusivity(unchecked) var route = -1
   /// The request to the upstream; nil for a request that is not forwarded.
   @exclusivity(unchecked) var outgoing: OutgoingRequest?
-  @exclusivity(unchecked) var machine = ForwardMachine(mayRetry: false)
+  @exclusivity(unchecked) var machine = ExchangeMachine(mayRetry: false)
   @exclusivity(unchecked) var terms: DestinationTerms
 
   /// The present attempt, from its beginning on.
@@ -201,7 +201,7 @@ final class Forwarding: TransportExchange {
       request.route.controls, state: plan.state(of: request.route), earnsRetryBudget: request.retriesBefore == 0)
     terms.priority = wishes.urgency
     if let seconds = wishes.timeout { terms.callerLeaves = began.advanced(bySeconds: seconds) }
-    machine = ForwardMachine(mayRetry: request.mayRetry, hedges: request.hedges)
+    machine = ExchangeMachine(mayRetry: request.mayRetry)
     exchange.onAbort = { [self] in clientLeft() }
     if case .none = request.body { begin() } else { takeBody(within: request.route.timeout) }
   }
@@ -297,8 +297,8 @@ final class Forwarding: TransportExchange {
   private func stopTimers() {
     exchange.loop.cancel(deadlineTimer)
     stopsWaitingForEndpoints()
-    if grantedReason != nil { exchange.loop.cancel(delayTimer) }
-    if machine.race != nil { exchange.loop.cancel(hedgeTimer) }
+    if grantedReason != nil { stopWaiting(for: .retry) }
+    if machine.race != nil { stopWaiting(for: .hedge) }
   }
 
   // MARK: Ends from outside
@@ -381,7 +381,7 @@ extension Forwarding: TimerHandler {
     } else if awaitsEndpoints {
       endpointsAreDue()
     } else {
-      perform(machine.delayElapsed())
+      retryIsDue()
     }
   }
 }

@@ -55,18 +55,15 @@ final class OutgoingRequest {
   var rules: RetryRules? { followsRules ? route.rules : nil }
   /// Whether anything may be retried.
   var mayRetry: Bool { followsRules && route.rules != nil || route.mayConnectElsewhere }
-  /// The plan for a second attempt beside a slow one; nil if there is none.
-  var hedge: HedgePlan? { isLeftAlone || upgrade != nil ? nil : route.route.hedge }
+  /// The plan for second attempts beside a slow one; nil if there is none.
+  var hedge: HedgePlan? {
+    guard let plan = route.route.hedge, !isLeftAlone, !isFallback, upgrade == nil, mayRunTwice else { return nil }
+    return plan
+  }
 
   private var followsRules: Bool { !isLeftAlone && !isFallback }
   /// Whether the request isn't retried here because its sender retries it.
   private var isLeftAlone: Bool { retriesBefore > 0 && route.leavesRetriesAlone }
-
-  /// The number of second attempts that it may have.
-  var hedges: Int {
-    guard let hedge, mayRunTwice else { return 0 }
-    return hedge.limit
-  }
 
   /// Whether two attempts at once have the effect of one, and need no body each.
   private var mayRunTwice: Bool {

@@ -64,12 +64,19 @@ package final class DestinationTerms {
     return state.isRejecting(at: now)
   }
 
-  /// Applies the circuit, load control and the budget to a decision, after all other rules: a retry that is denied for
-  /// another reason costs no budget.
+  /// The verdict on a retry that rules or retriers wish for: what the body, the deadline, the circuit, load control and
+  /// the budget say, in this order, so that a retry that is denied for another reason costs no budget.
   ///
   /// - Parameter isFree: Whether the retry needs no budget, as it is no sign of a destination in trouble.
-  package func withinBudget(
-    _ decision: RetryDecision, at now: MonotonicTime, isFree: () -> Bool = { false }
+  package func verdict(
+    on wish: RetryDecision, canReplayBody: Bool, deadline: MonotonicTime, at now: MonotonicTime = .now,
+    isFree: () -> Bool = { false }
+  ) -> RetryDecision {
+    withinBudget(wish.permitted(canReplayBody: canReplayBody, deadline: deadline, now: now), at: now, isFree: isFree)
+  }
+
+  private func withinBudget(
+    _ decision: RetryDecision, at now: MonotonicTime, isFree: () -> Bool
   ) -> RetryDecision {
     guard case .retry = decision, let state else { return decision }
     if isRejected(at: now) { return .deny(.breaker) }

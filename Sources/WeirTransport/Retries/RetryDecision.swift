@@ -1,4 +1,4 @@
-package import WeirIO
+import WeirIO
 
 /// The decision on a failure, and its reason. It is made once, by the first rules that say yes or no, and then passed
 /// on to events and metrics.
@@ -11,7 +11,7 @@ package enum RetryDecision: Hashable, Sendable {
   /// The decision after two checks that no rule makes: whether the body can be sent again, and whether the deadline
   /// allows the retry. A server whose wish goes beyond the deadline has given its last answer, even if a retry after
   /// the granted wait would come in time.
-  package func permitted(canReplayBody: Bool, deadline: MonotonicTime, now: MonotonicTime) -> RetryDecision {
+  func permitted(canReplayBody: Bool, deadline: MonotonicTime, now: MonotonicTime) -> RetryDecision {
     guard case .retry(let delay, _, let wish, _) = self else { return self }
     if !canReplayBody { return .deny(.body) }
     return now.advanced(bySeconds: max(delay, wish ?? 0)) < deadline ? self : .deny(.deadline)

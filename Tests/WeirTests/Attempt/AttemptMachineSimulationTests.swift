@@ -8,11 +8,11 @@ import WeirTestSupport
 /// Requests with their attempts, hedges among them, several to one destination of few slots, their bodies going to memory,
 /// to handlers or to files, through random interleavings of what callers, servers and the caller's code do.
 ///
-/// `WEIR_SIMULATION_SEEDS` says how many; 10,000 without it.
+/// The requests are run by the shipped ``ExchangeRun``. `WEIR_SIMULATION_SEEDS` says how many; 20,000 without it.
 @Suite("AttemptMachine simulation", .slow, .timeLimit(.minutes(10)))
 struct AttemptMachineSimulationTests {
   private static let seeds =
-    ProcessInfo.processInfo.environment["WEIR_SIMULATION_SEEDS"].flatMap { UInt64($0) } ?? 10_000
+    ProcessInfo.processInfo.environment["WEIR_SIMULATION_SEEDS"].flatMap { UInt64($0) } ?? 20_000
 
   @Test("No slot is lost, nothing moves without one, and every request settles once")
   func interleavings() {
@@ -28,7 +28,9 @@ struct AttemptMachineSimulationTests {
       "waiting", "due", "onWire", "draining", "parked", "asking again", "refused parking", "queue full",
       "hedge", "hedge wins", "first wins", "hedge out", "first out", "cancel in race", "both fail",
       "parked for sink", "cancel in parked for sink", "vacated", "cancel in vacated", "awaited", "cancel in awaited",
-      "receiver fails", "sends again",
+      "receiver fails", "sends again", "request's idle", "request's creating", "request's ready", "request's admitting",
+      "request's transferring", "request's deciding", "request's delaying", "request's serializing",
+      "request's decidingSerializer", "request's cancelling",
     ] {
       #expect(seen.contains("cancel in \(what)") || seen.contains(what), "never: \(what)")
     }

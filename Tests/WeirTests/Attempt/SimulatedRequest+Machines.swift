@@ -7,22 +7,49 @@ import WeirTestSupport
 
 // The actions of a request's machines, carried out by its shell.
 extension AttemptMachineSimulationTests.Client {
+  var observer: (any TransportObserver)? { nil }
+  var method: String? { nil }
+  var path: String? { nil }
+  var sampledTraceID: String? { nil }
+
+  var machine: ExchangeMachine { request.exchange }
+  func change<Answer>(_ input: (inout ExchangeMachine) -> Answer) -> Answer { request.change(input) }
+
+  func prepare() {
+    request.begins()
+    world.pending.append((self, .creation(request.step)))
+  }
+
+  func admit() { if let attempt { apply(attempt) { $0.admit() } } }
+
+  func askForVerdict() { world.pending.append((self, .retriers(request.step))) }
+
+  func forgetAttempt() { attempt = nil }
+
+  func cancelAttempt() {
+    guard let attempt else { return }
+    if attempt.machine.stage == .ended {
+      perform(change { $0.attemptEnded(failed: true) })
+    } else {
+      endTransfer(attempt)
+    }
+  }
+
+  func settle() { perform(request.exchangeIsOver()) }
+
+  func wait(_ seconds: Double, for event: ExchangeTimer) {
+    if event == .retry { world.pending.append((self, .delay)) }
+  }
+
+  func stopWaiting(for event: ExchangeTimer) {}
+
   func perform(_ action: RequestMachine.Action) {
     switch action {
     case .none: break
-    case .create, .retry:
-      run = nil
-      world.pending.append((self, .creation(request.step)))
-    case .start: if let run { apply(run) { $0.admit() } }
-    case .hold: if let run { apply(run) { $0.withdraw() } }
+    case .exchange(let action): perform(action)
+    case .hold: if let attempt { apply(attempt) { $0.withdraw() } }
     case .suspendTransfer: for run in running { apply(run) { $0.suspend() } }
     case .resumeTransfer: for run in running { apply(run) { $0.resume() } }
-    case .cancelTransfer:
-      endRace()
-      guard let run else { break }
-      if run.machine.stage == .ended { perform(request.transferEnded(failed: true)) } else { endTransfer(run) }
-    case .askRetriers: world.pending.append((self, .retriers(request.step)))
-    case .wait: world.pending.append((self, .delay))
     case .finish, .nextHandler:
       if action == .finish { _ = request.finishing(hasHandlers: true) }
       perform(request.nextHandler(of: 1))
@@ -31,6 +58,10 @@ extension AttemptMachineSimulationTests.Client {
       if !rivals.isEmpty { world.violations.append("\(number) settles with attempts under way") }
       settles += 1
       request.delivered()
+      // A cancel always wins.
+      if request.state != (wasCancelled ? .cancelled : .finished) {
+        world.violations.append("\(number) ended as \(request.state)")
+      }
     }
   }
 
@@ -62,8 +93,8 @@ extension AttemptMachineSimulationTests.Client {
     if run.wire != nil { world.violations.append("\(number) starts a hop while one is on the wire") }
     if run.machine.place != .slot { world.violations.append("\(number) starts a hop without a slot") }
     if run.machine.holds.contains(.suspended) { world.violations.append("\(number) starts a hop suspended") }
-    if request.stage != .transferring { world.violations.append("\(number) starts a hop while \(request.stage)") }
-    if !run.machine.hasStarted, run === self.run { race.begins(run.task) }
+    if !request.isTransferring { world.violations.append("\(number) starts a hop while \(request.stage)") }
+    if !run.machine.hasStarted { isOnWire(run) }
     run.machine.hopStarts()
     run.wire = Wire()
   }
@@ -79,7 +110,7 @@ extension AttemptMachineSimulationTests.Client {
 
   func ask(_ run: Run, isFirst: Bool) {
     let question = run.machine.question
-    let key = world.waiters.count &+ Int(question) &* 1_000 &+ number &* 1_000_000 &+ run.task &* 10_000_000
+    let key = world.waiters.count &+ Int(question) &* 1_000 &+ number &* 1_000_000 &+ run.number &* 10_000_000
     switch isFirst ? world.admission.ask(key) : world.admission.askAgain(key) {
     case .admitted: granted(run, question)
     case .waiting(let number):

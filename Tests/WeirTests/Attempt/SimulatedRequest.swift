@@ -6,19 +6,19 @@ import WeirTestSupport
 @testable import WeirTransport
 
 extension AttemptMachineSimulationTests {
-  /// One request: its machine, those of its attempts, and a shell of all that writes down what libcurl was told.
-  final class Client {
+  /// One request: its machine, those of its attempts, and what libcurl was told.
+  final class Client: ExchangeRun {
     let number: Int
     let receiver: Receiver
     unowned let world: World
     var request = RequestMachine()
-    var race = HedgeRace(limit: 2)
-    /// The present attempt, and those beside it.
-    var run: Run?
+    let terms = DestinationTerms(DestinationControls(retryBudget: nil))
+    let hedge: HedgePlan? = HedgePlan(delay: .seconds(1), limit: 2)
+    var attempt: Run?
     var rivals: [Run] = []
-    var tasks = 0
-    var attempts = 0
+    var grantedReason: RetryReason?
     var settles = 0
+    private(set) var wasCancelled = false
 
     var isSettled: Bool { settles > 0 }
 
@@ -28,7 +28,7 @@ extension AttemptMachineSimulationTests {
       receiver = Receiver(rawValue: world.random.next() % 3) ?? .memory
     }
 
-    var running: [Run] { (run.map { [$0] } ?? []) + rivals }
+    var running: [Run] { (attempt.map { [$0] } ?? []) + rivals }
 
     // MARK: What happens
 
@@ -41,7 +41,7 @@ extension AttemptMachineSimulationTests {
       case 3 where world.chance(3): verb(.cancel)
       case 4 where world.chance(8): perform(request.fail())
       case 5: if let any, world.chance(3) { steerTask(any) }
-      case 6: if run?.machine.wait == .first, world.chance(2) { admissionTimesOut() }
+      case 6: if attempt?.machine.wait == .first, world.chance(2) { admissionTimesOut() }
       case 7, 8, 9: if let any { serverAnswers(any) }
       case 10, 11: if let any { serverEnds(any, failing: world.chance(3)) }
       case 12, 13: hedgeIsDue()
@@ -53,7 +53,9 @@ extension AttemptMachineSimulationTests {
     func verb(_ verb: RequestMachine.Verb) {
       world.log.append("\(number):\(verb)")
       if verb == .cancel { note() }
-      if request.act(verb) { world.pending.append((self, .hear)) }
+      guard request.act(verb) else { return }
+      if verb == .cancel { wasCancelled = true }
+      world.pending.append((self, .hear))
     }
 
     /// Who suspended the task goes on with it, and the server is done, whatever it was about to do.
@@ -65,12 +67,13 @@ extension AttemptMachineSimulationTests {
     }
 
     func note() {
-      guard let machine = run?.machine else { return }
+      world.seen.insert("cancel in request's \("\(request.stage)".prefix { $0 != "(" })")
+      guard let machine = attempt?.machine else { return }
       world.seen.insert("cancel in \(machine.stage)")
       if machine.place == .parked { world.seen.insert("parked") }
       if machine.place == .parked, machine.holds.contains(.sink) { world.seen.insert("cancel in parked for sink") }
-      if run?.isAwaited == true { world.seen.insert("cancel in awaited") }
-      if run?.isVacated == true { world.seen.insert("cancel in vacated") }
+      if attempt?.isAwaited == true { world.seen.insert("cancel in awaited") }
+      if attempt?.isVacated == true { world.seen.insert("cancel in vacated") }
       if machine.wait == .again { world.seen.insert("asking again") }
       if !rivals.isEmpty { world.seen.insert("cancel in race") }
     }
@@ -85,7 +88,7 @@ extension AttemptMachineSimulationTests {
     }
 
     func admissionTimesOut() {
-      guard request.awaitsSlot, let run else { return }
+      guard request.awaitsSlot, let run = attempt else { return }
       apply(run) { $0.withdraw() }
       apply(run) { $0.end() }
       perform(request.rejected(request.step))
@@ -93,7 +96,7 @@ extension AttemptMachineSimulationTests {
 
     /// A head comes in: a redirect, one that an observer wants to see, or one that is of no use to a file.
     func serverAnswers(_ run: Run) {
-      guard run.wire?.isReading == true, request.stage == .transferring, !run.hasNext, !run.hasHead else { return }
+      guard run.wire?.isReading == true, request.isTransferring, !run.hasNext, !run.hasHead else { return }
       switch world.random.next() % 3 {
       case 0:
         hold(run, .redirect)
@@ -148,64 +151,38 @@ extension AttemptMachineSimulationTests {
       world.pending.append((self, .answer(run, reason)))
     }
 
-    // MARK: Hedges
+    // MARK: Second attempts
 
-    func hedgeIsDue() {
-      guard race.mayHedge, request.stage == .transferring, !request.isSuspended else { return }
-      race.grant()
-      if world.chance(2) { startHedge(request.step) } else { world.pending.append((self, .hedge(request.step))) }
+    var mayRunTwice: Bool { request.isTransferring && !request.isSuspended }
+
+    func prepareRival() {
+      if world.chance(2) { beginRival(request.step) } else { world.pending.append((self, .hedge(request.step))) }
     }
 
-    func startHedge(_ step: UInt32) {
-      guard request.isWaiting(in: step), race.isOpen, !request.isSuspended, world.admission.take() else { return }
-      tasks += 1
-      let run = Run(task: tasks)
-      run.machine.begins()
-      rivals.append(run)
-      race.joins(run.task)
-      world.seen.insert("hedge")
-      apply(run) { $0.granted() }
+    func takesRoomForRival() -> Bool { world.admission.take() }
+
+    func beginRival(_ step: UInt32) {
+      guard request.isWaiting(in: step), !request.isSuspended else { return }
+      startRival { number, keep in
+        world.seen.insert("hedge")
+        keep(Run(number: number, of: self))
+      }
     }
 
     /// A final head comes in; whether its attempt goes on with it.
     func headArrives(_ run: Run) -> Bool {
       run.hasHead = true
-      guard let verdict = race.headArrived(run.task, status: world.chance(3) ? 503 : 200) else { return true }
-      return follow(verdict, run)
-    }
-
-    func follow(_ verdict: HedgeRace.Verdict, _ run: Run) -> Bool {
-      switch verdict {
-      case .wins:
-        if !rivals.isEmpty { world.seen.insert(run === self.run ? "first wins" : "hedge wins") }
-        show(run)
-        endRace()
-        return true
-      case .isLast:
-        if run !== self.run { world.violations.append("\(number) is not shown though it is the last") }
-        if tasks > attempts { world.seen.insert("both fail") }
-        endRace()
-        return true
-      case .isOut(let successor):
-        world.seen.insert(run === self.run ? "first out" : "hedge out")
-        if run === self.run, let next = rivals.first(where: { $0.task == successor }) { show(next) }
-        rivals.removeAll { $0 === run }
+      let (isFirst, hasRivals) = (run === attempt, !rivals.isEmpty)
+      guard goesOn(run, status: world.chance(3) ? 503 : 200) else {
+        world.seen.insert(isFirst ? "first out" : "hedge out")
         lose(run)
         return false
       }
+      if hasRivals { world.seen.insert(isFirst ? "first wins" : "hedge wins") }
+      return true
     }
 
-    func endRace() {
-      race.abandon()
-      while let rival = rivals.popLast() { lose(rival) }
-    }
-
-    func show(_ run: Run) {
-      guard let previous = self.run, previous !== run else { return }
-      rivals.removeAll { $0 === run }
-      rivals.append(previous)
-      self.run = run
-    }
+    func abandon(_ rival: Run) { lose(rival) }
 
     func lose(_ run: Run) {
       run.isLost = true
@@ -223,15 +200,17 @@ extension AttemptMachineSimulationTests {
         guard request.isWaiting(in: step) || request.stage == .creating else { return }
         create(step)
       case .retriers(let step):
-        perform(request.decided(attempts < 4 && world.chance(2) ? .retry(after: 1) : .stop, step))
-      case .delay: perform(request.delayElapsed())
-      case .value(let index, let step): perform(request.serialized(index, asksRetriers: run?.failed ?? true, step))
-      case .hedge(let step): startHedge(step)
+        guard request.isWaiting(in: step) else { return }
+        let wantsRetry = machine.attempts < 4 && world.chance(2)
+        judged(wantsRetry ? .retry(after: 1, source: .backoff) : .deny(.policy), dueTo: RetryReason(rawValue: "503"))
+      case .delay: retryIsDue()
+      case .value(let index, let step): perform(request.serialized(index, asksRetriers: attempt?.failed ?? true, step))
+      case .hedge(let step): beginRival(step)
       case .slot(let run, let question): granted(run, question)
       case .answer(let run, let reason): if isKnown(run) { apply(run) { $0.release(reason) } }
       case .transferEnds(let run): if isKnown(run), run.wire != nil { transferEnds(run, failing: true) }
       case .parkForSink(let run):
-        guard isKnown(run), run === self.run else { return }
+        guard isKnown(run), run === attempt else { return }
         apply(run) { $0.park(for: .sink) }
         if run.machine.place == .parked { world.seen.insert("parked for sink") }
       case .receiverDone(let run):
@@ -247,15 +226,16 @@ extension AttemptMachineSimulationTests {
 
     func create(_ step: UInt32) {
       guard request.stage == .creating, request.step == step else { return }
-      tasks += 1
-      attempts += 1
-      run = Run(task: tasks)
+      attempt = Run(number: machine.present, of: self)
       perform(request.created(step))
     }
 
     func granted(_ run: Run, _ question: AttemptMachine.Question) {
       guard isKnown(run), run.machine.awaits(question) else { return world.wake(world.admission.release()) }
-      if run.machine.wait == .first, !request.admitted(request.step) { return world.wake(world.admission.release()) }
+      if run.machine.wait == .first {
+        guard request.admitted(request.step) else { return world.wake(world.admission.release()) }
+        if wasCancelled { world.violations.append("\(number) starts after a cancel") }
+      }
       run.ticket = nil
       apply(run) { $0.granted() }
     }
@@ -278,7 +258,7 @@ extension AttemptMachineSimulationTests {
     }
 
     func followOrEnd(_ run: Run) {
-      let goesOn = run.hasNext && request.stage == .transferring
+      let goesOn = run.hasNext && request.isTransferring
       run.hasEnding = !goesOn && awaitsReceiver(run)
       if run.hasEnding { return }
       run.hasNext = false
@@ -293,7 +273,7 @@ extension AttemptMachineSimulationTests {
 
     /// Whether handlers have not taken all.
     func awaitsSink(_ run: Run) -> Bool {
-      guard receiver == .stream, run === self.run, !run.hasGivenUp, request.stage == .transferring, world.chance(2)
+      guard receiver == .stream, run === attempt, !run.hasGivenUp, request.isTransferring, world.chance(2)
       else { return false }
       if !run.machine.holds.contains(.sink) { world.pending.append((self, .answer(run, .sink))) }
       apply(run) { $0.hold(.sink) }
@@ -317,9 +297,15 @@ extension AttemptMachineSimulationTests {
     }
 
     func ended(_ run: Run) {
-      if let verdict = race.fails(run.task), !follow(verdict, run) { return }
+      let isFirst = run === attempt
+      guard endsWith(run) else {
+        world.seen.insert(isFirst ? "first out" : "hedge out")
+        return lose(run)
+      }
+      if run !== attempt { world.violations.append("\(number) is not shown though it is the last") }
+      if !run.hasHead, run.number > 1 { world.seen.insert("both fail") }
       apply(run) { $0.end() }
-      perform(request.transferEnded(failed: run.failed))
+      perform(change { $0.attemptEnded(failed: run.failed) })
     }
 
     /// What a cancelled task does.

@@ -25,8 +25,9 @@ extension AttemptMachineSimulationTests.Client {
   }
 
   /// One attempt.
-  final class Run {
-    let task: Int
+  final class Run: ExchangeAttempt {
+    let number: Int
+    private unowned let client: AttemptMachineSimulationTests.Client
     var machine = AttemptMachine()
     var wire: Wire?
     var hasNext = false
@@ -44,9 +45,16 @@ extension AttemptMachineSimulationTests.Client {
     /// Whether its end has waited for handlers.
     var hasGivenUpSlot = false
 
-    init(task: Int) {
-      self.task = task
+    init(number: Int, of client: AttemptMachineSimulationTests.Client) {
+      self.number = number
+      self.client = client
     }
+
+    func beginsWithSlot() { machine.begins() }
+
+    func startBesideAnother() { client.apply(self) { $0.granted() } }
+
+    func decideHedge(_ event: HedgeEvent) {}
 
     /// Whether it waits for nothing but code that may want its slot.
     var isVacated: Bool { machine.stage == .draining && hasGivenUpSlot }

@@ -10,7 +10,7 @@ extension RequestAttempt {
     noteForCache(response)
     attempt.noteLatency()
     attempt.answered(response.statusCode)
-    guard pipeline.headArrived(for: self, status: response.statusCode) else { return }
+    guard goesOn(status: response.statusCode) else { return }
     let isInFile = request.fileOffset != nil
     if isInFile, let next = request.startsOver(after: response, to: hop.request.urlRequest) {
       return repeatHop(with: next)

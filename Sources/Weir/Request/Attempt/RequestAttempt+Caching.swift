@@ -152,7 +152,7 @@ extension RequestAttempt {
     attempt.forgetContentEncoding()
     attempt.noteLatency()
     attempt.answered(response.statusCode)
-    guard pipeline.headArrived(for: self, status: found.response.statusCode) else { return true }
+    guard goesOn(status: found.response.statusCode) else { return true }
     tell(.revalidated)
     show(found, use)
     return true
@@ -203,7 +203,7 @@ extension RequestAttempt {
     guard let use = caching, let entry = use.candidate, let cache = context.cache else { return false }
     use.candidate = nil
     guard !attempt.discardsBody, outcome(nil) == nil,
-      pipeline.decide({ $0.stage == .transferring }), let response = task.lazyResponse?.response
+      pipeline.decide({ $0.isTransferring }), let response = task.lazyResponse?.response
     else { return false }
     let data = use.collected ?? (request as? DataRequest)?.data ?? Data()
     use.collected = nil

@@ -7,7 +7,7 @@ import WeirIO
 extension RequestAttempt {
   /// A hop has ended. The next one begins, or the attempt is over.
   func transferEnded(_ error: TransferError?, _ report: TransferReport) {
-    let next = hop.next.flatMap { next in pipeline.decide({ $0.stage == .transferring }) ? next : nil }
+    let next = hop.next.flatMap { next in pipeline.decide({ $0.isTransferring }) ? next : nil }
     if next == nil, awaitsReceiver(error) {
       body.ending = (error, report)
       return
@@ -80,7 +80,7 @@ extension RequestAttempt {
 
   /// Whether the end waits until the receiver has taken what came. The slot is free for others meanwhile.
   func awaitsSink() -> Bool {
-    guard !request.bodyMayEnd(), body.receiverFailure == nil, pipeline.decide({ $0.stage == .transferring }) else {
+    guard !request.bodyMayEnd(), body.receiverFailure == nil, pipeline.decide({ $0.isTransferring }) else {
       return false
     }
     hold(.sink)
@@ -91,7 +91,7 @@ extension RequestAttempt {
   /// The attempt is over except for its validation.
   func ended(error: URLError?) {
     let error = error.map { $0.about(request.failureContext(of: hop.request, attempt: number), hop.url) }
-    guard pipeline.failed(self, error) else { return }
+    guard pipeline.endsWith(self) else { return lose(error) }
     if let error, pipeline.decide({ $0.stage != .cancelling }) {
       pipeline.record(body.receiverFailure ?? body.trustFailure ?? .sessionTaskFailed(error: error))
       if let failure = body.trustFailure {
@@ -177,7 +177,11 @@ extension RequestAttempt {
   /// The attempt is over, its validation included.
   func completed(_ taskError: WeirError?) {
     announceCompletion(taskError)
-    pipeline.perform(request.fields.withLock { $0.machine.transferEnded(failed: $0.error != nil) })
+    pipeline.perform(
+      request.fields.withLock { fields in
+        let failed = fields.error != nil
+        return fields.machine.change { $0.attemptEnded(failed: failed) }
+      })
   }
 
   func announceCompletion(_ taskError: WeirError?) {

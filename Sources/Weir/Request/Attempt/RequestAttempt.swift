@@ -6,7 +6,7 @@ import WeirIO
 /// One attempt of a request, redirects included. It uses an ``Attempt``, which has the slot and the transfer. It lives
 /// on the loop from the task's creation until the next attempt or the request's end. It holds the state of this attempt
 /// alone: its task, the hop on the wire, the response's body.
-final class RequestAttempt {
+final class RequestAttempt: ExchangeAttempt {
   let pipeline: RequestPipeline
   /// Holds the slot, the transfer and the timer.
   let attempt: Attempt
@@ -69,6 +69,17 @@ final class RequestAttempt {
   }
 
   // MARK: Beside other attempts
+
+  func beginsWithSlot() { attempt.beginsWithSlot() }
+
+  func decideHedge(_ event: HedgeEvent) { attempt.decideHedge(event) }
+
+  /// Whether it goes on with its final head. If not, another attempt gives the answer.
+  func goesOn(status: Int) -> Bool {
+    if pipeline.goesOn(self, status: status) { return true }
+    lose(nil)
+    return false
+  }
 
   /// Goes on the wire with a slot that is already taken for it.
   func startBesideAnother() {
@@ -169,7 +180,7 @@ extension RequestAttempt: AttemptDelegate {
 
   func attempt(_ attempt: Attempt, wasRejected reason: Rejection) {
     // Another attempt beside this one may still give the answer.
-    guard pipeline.failed(self, nil) else { return }
+    guard pipeline.endsWith(self) else { return lose(nil) }
     let error = WeirError.requestRejected(reason: .init(reason))
     pipeline.record(error)
     complete(error: error)
@@ -180,12 +191,12 @@ extension RequestAttempt: AttemptDelegate {
   func attemptIsDue(_ attempt: Attempt) { startHop() }
 
   func attemptBegan(_ attempt: Attempt) {
-    let plan = request.fields.withLock { fields in
+    pipeline.hedge = request.fields.withLock { fields in
       fields.change(number) { $0?.isStarted = true }
       hop.credential = fields.credential
       return fields.hedge
     }
-    if let plan, !attempt.isHedge { pipeline.raceBegins(with: self, plan) }
+    pipeline.isOnWire(self)
   }
 
   func attempt(_ attempt: Attempt, didReceiveInterim head: ResponseHead) {
@@ -243,7 +254,7 @@ extension RequestAttempt: AttemptDelegate {
   /// failed.
   private func decodesOn(after error: TransferError) -> Bool {
     request.handsChunksOn && machine.holds.contains(.decoding) && body.failure == nil && error.kind != .cancelled
-      && pipeline.decide { $0.stage == .transferring }
+      && pipeline.decide { $0.isTransferring }
   }
 
   func attemptConcludes(_ attempt: Attempt) { conclude() }

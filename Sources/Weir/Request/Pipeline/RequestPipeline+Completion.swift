@@ -5,7 +5,7 @@ import WeirIO
 /// The end of a request: its handlers' values, its outcome, the delivery.
 extension RequestPipeline {
   func finish() {
-    endWait()
+    stopWaiting(for: .retry)
     isFinished = true
     if request.fields.withLock({ $0.machine.finishing(hasHandlers: !$0.handlers.isEmpty) }) {
       monitors.requestDidFinish(request)
@@ -74,7 +74,7 @@ extension RequestPipeline {
     values.append(handler.makeValue(input))
   }
 
-  func settle() {
+  func deliver() {
     stopTimers()
     attempt = nil
     closeBodyStream()

@@ -4,10 +4,11 @@ import WeirIO
 
 /// The creation of a task: the URL request, its adapters, the body.
 extension RequestPipeline {
-  func create() {
+  func prepare() {
     let (step, isFirst) = request.fields.withLock { fields in
       if fields.times == nil { fields.times = RequestTimes() }
-      return (fields.machine.step, fields.beginAttempt())
+      fields.beginAttempt()
+      return (fields.machine.step, fields.machine.exchange.present == 1)
     }
     if isFirst, let refusal = core.refusal { return fail(with: refusal) }
     guard let executor = requestExecutor else { return created(Self.build(request), step) }

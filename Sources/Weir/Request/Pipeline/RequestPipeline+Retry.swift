@@ -1,17 +1,17 @@
 import Synchronization
 import WeirIO
 
-/// The decision after a failure: the retriers, the deadline, the delay.
+/// The decision after a failure: the retriers are asked, and their wish is judged.
 extension RequestPipeline {
-  func askRetriers() {
+  func askForVerdict() {
     let (error, step) = request.fields.withLock { (askedError($0), $0.machine.step) }
-    if let error, case .deciding = decide({ $0.stage }), let decision = attempt?.attempt.elsewhere() {
-      return decided(decision, about: error, step)
+    if let error, decide({ $0.stage == .deciding }), let decision = attempt?.attempt.elsewhere() {
+      return wished(decision, about: error)
     }
     if let error, let delegate = request.ownDelegate { return ask(delegate, about: error, step) }
     let retriers = core.retriers(of: request)
     guard let error, !retriers.isEmpty, let session = context.session else {
-      return perform(decided: .stop, step)
+      return perform(change { $0.decided(nil) })
     }
     let chain = RetryChain(retriers: retriers, request: request, session: session, error: error) { [request] in
       let (result, decision) = ($0, $1)
@@ -33,9 +33,9 @@ extension RequestPipeline {
 
   /// Retries as code that is not a retrier asks for, in place of the retriers' answer.
   func retryAsTold(after delay: TimeInterval) {
-    let (error, step, isOpen) = request.fields.withLock { (askedError($0), $0.machine.step, $0.machine.isDeciding) }
+    let (error, isOpen) = request.fields.withLock { (askedError($0), $0.machine.isDeciding) }
     guard isOpen, let error else { return }
-    decided(.retry(after: max(0, delay), source: .backoff), about: error, step)
+    wished(.retry(after: max(0, delay), source: .backoff), about: error)
   }
 
   /// The error about which the retriers are asked: that of one handler's value, or the attempt's.
@@ -51,7 +51,7 @@ extension RequestPipeline {
   ) {
     guard decide({ $0.isWaiting(in: step) }) else { return }
     if case .doNotRetryWithError(let cause) = result { refuse(with: Self.wrapped(cause, about: error)) }
-    decided(decision, about: error, step)
+    wished(decision, about: error)
   }
 
   /// The error to end with. A delegate may have wrapped its error already.
@@ -61,21 +61,10 @@ extension RequestPipeline {
   }
 
   /// Acts on the retriers' decision, unless the body, the deadline or the retry budget forbids the retry.
-  private func decided(_ decision: RetryDecision, about error: WeirError, _ step: RequestMachine.Step) {
+  private func wished(_ decision: RetryDecision, about error: WeirError) {
     let canReplayBody = bodyStream?.state.hasBegun != true || request.makesBodyAnew
-    let now = MonotonicTime.now
-    let permitted = decision.permitted(canReplayBody: canReplayBody, deadline: deadlineTime, now: now)
-    switch terms.withinBudget(permitted, at: now, isFree: { isFree(permitted) }) {
-    case .retry(let delay, let source, _, _):
-      let reason = RetryReason(error)
-      grantedReason = reason
-      observer?.exchange(self, willRetryAfter: delay, source: source, reason: reason)
-      perform(decided: .retry(after: delay), step)
-    case .deny(let reason):
-      if !hasDenied { observer?.exchange(self, didDenyRetry: reason) }
-      hasDenied = true
-      perform(decided: reason.isDestinations ? .refuse : .stop, step)
-    }
+    let verdict = terms.verdict(on: decision, canReplayBody: canReplayBody, deadline: deadlineTime) { isFree(decision) }
+    judged(verdict, dueTo: RetryReason(error))
   }
 
   /// Whether a retry needs no budget. A retry with a new credential doesn't show that a destination is in trouble: all
@@ -94,25 +83,7 @@ extension RequestPipeline {
     }
   }
 
-  private func perform(decided decision: RequestMachine.Decision, _ step: RequestMachine.Step) {
-    perform(decide { $0.decided(decision, step) })
-  }
-
-  func waitForRetry(_ delay: Double) {
-    values.removeAll()
-    if delay > 0 {
-      startWait(seconds: delay)
-    } else {
-      // Posted to the mailbox: a retrier that always says yes at once must not grow the stack.
-      core.loop.post { [request] in request.onPipeline { $0.retryNow() } }
-    }
-  }
-
-  private func retryNow() {
-    perform(decide { $0.delayElapsed() })
-  }
-
-  func retry() {
+  func forgetAttempt() {
     let replaced = request.fields.withLock { fields in
       fields.retryCount += 1
       fields.retryReason = grantedReason
@@ -121,13 +92,10 @@ extension RequestPipeline {
       return fields.machine.state == .cancelled ? nil : fields.exchange(error: nil)
     }
     withExtendedLifetime(replaced) {}
-    hasDenied = false
     isFinished = false
     request.resetProgress()
     request.reset()
     attempt = nil
-    observer?.exchange(self, retriesDueTo: grantedReason)
-    create()
   }
 }
 

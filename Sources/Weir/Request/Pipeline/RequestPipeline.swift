@@ -2,8 +2,9 @@ import Synchronization
 import WeirIO
 
 /// The thin shell around a request's machine. It lives on the loop while the request is active, performs the machine's
-/// actions and feeds their results back. `RequestMachine` decides what happens in which order.
-final class RequestPipeline: TransportExchange {
+/// actions and feeds their results back. `RequestMachine` decides what happens in which order; what it does as any
+/// exchange is in ``ExchangeRun``.
+final class RequestPipeline {
   let request: Request
   let core: SessionCore
   let context: SessionContext
@@ -16,15 +17,15 @@ final class RequestPipeline: TransportExchange {
 
   /// The present attempt, from its task's creation on.
   @exclusivity(unchecked) var attempt: RequestAttempt?
-  /// The second attempts beside the present one, if the request asked for hedging.
-  @exclusivity(unchecked) var hedging: Hedging?
+  /// The second attempts beside the present one.
+  @exclusivity(unchecked) var rivals: [RequestAttempt] = []
+  /// The delay and the number of second attempts, once an attempt is on the wire; nil: none starts beside a slow one.
+  @exclusivity(unchecked) var hedge: HedgePlan?
   /// The stream from which the request's body is read; kept as long as an attempt could read it again.
   var bodyStream: (stream: InputStream, lane: FileLane, state: BodyStream)?
 
   // The end
   @exclusivity(unchecked) var values: [HandlerValue] = []
-  /// Whether monitors were told that this attempt is not retried; more than one handler may ask for a retry.
-  @exclusivity(unchecked) var hasDenied = false
   /// The reason for which the next attempt was granted.
   @exclusivity(unchecked) var grantedReason: RetryReason?
   /// The error with which a retrier replaces the error of one handler's value.
@@ -35,6 +36,7 @@ final class RequestPipeline: TransportExchange {
   @exclusivity(unchecked) private(set) var isResumed = false
   private let deadline = LoopTimer()
   private lazy var wait = LoopTimer()
+  private lazy var hedgeTimer = LoopTimer()
   @exclusivity(unchecked) private var isWaiting = false
   @exclusivity(unchecked) private(set) var deadlineTime = MonotonicTime.distantFuture
   /// Whether the deadline has ended the request.
@@ -78,7 +80,7 @@ final class RequestPipeline: TransportExchange {
 
   /// The attempt that has this task; nil if the attempt is over.
   func attempt(of task: TransferTask) -> RequestAttempt? {
-    attempt?.task === task ? attempt : hedging?.rivals.first { $0.task === task }
+    attempt?.task === task ? attempt : rivals.first { $0.task === task }
   }
 
   // MARK: Verbs of the caller
@@ -115,25 +117,20 @@ final class RequestPipeline: TransportExchange {
   func perform(_ action: RequestMachine.Action) {
     switch action {
     case .none: break
-    case .create: create()
-    case .start: attempt?.admit()
+    case .exchange(let action): perform(action)
     case .hold: attempt?.leaveQueue()
     case .suspendTransfer: for attempt in running { attempt.suspend() }
     case .resumeTransfer:
       for attempt in running { attempt.resume() }
       awaitHedge()
-    case .cancelTransfer:
-      endRace()
-      attempt?.cancel()
-    case .askRetriers: askRetriers()
-    case .wait(let delay): waitForRetry(delay)
-    case .retry: retry()
     case .finish: finish()
     case .serialize: break  // only `nextHandler` returns this action, and performs it itself
     case .nextHandler: nextHandler()
-    case .settle: settle()
+    case .settle: deliver()
     }
   }
+
+  private var running: [RequestAttempt] { (attempt.map { [$0] } ?? []) + rivals }
 
   /// Ends the request with an error about which no retrier is asked.
   func fail(with error: WeirError) {
@@ -166,20 +163,27 @@ final class RequestPipeline: TransportExchange {
     core.loop.schedule(deadline, at: deadlineTime, handler: self)
   }
 
-  func startWait(seconds: Double) {
-    isWaiting = true
-    core.loop.schedule(wait, at: MonotonicTime.now.advanced(bySeconds: seconds), handler: self)
+  func wait(_ seconds: Double, for event: ExchangeTimer) {
+    if event == .retry {
+      values.removeAll()
+      // Posted to the mailbox: a retrier that always says yes at once must not grow the stack.
+      guard seconds > 0 else { return core.loop.post { [request] in request.onPipeline { $0.retryIsDue() } } }
+      isWaiting = true
+    }
+    let timer = event == .hedge ? hedgeTimer : wait
+    core.loop.schedule(timer, at: MonotonicTime.now.advanced(bySeconds: seconds), handler: self)
   }
 
-  func endWait() {
+  func stopWaiting(for event: ExchangeTimer) {
+    if event == .hedge { return core.loop.cancel(hedgeTimer) }
     if isWaiting { core.loop.cancel(wait) }
     isWaiting = false
   }
 
   func stopTimers() {
     core.loop.cancel(deadline)
-    if let hedging { core.loop.cancel(hedging.timer) }
-    endWait()
+    if hedge != nil { stopWaiting(for: .hedge) }
+    stopWaiting(for: .retry)
   }
 }
 
@@ -187,10 +191,10 @@ extension RequestPipeline: TimerHandler {
   func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
     if timer === deadline {
       deadlineIsOver()
-    } else if timer === hedging?.timer {
+    } else if hedge != nil, timer === hedgeTimer {
       hedgeIsDue()
     } else {
-      perform(decide { $0.delayElapsed() })
+      retryIsDue()
     }
   }
 

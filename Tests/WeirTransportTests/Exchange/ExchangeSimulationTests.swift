@@ -2,19 +2,19 @@ import Foundation
 import Testing
 import WeirTestSupport
 
-@testable import WeirGateway
 @testable import WeirTransport
 
-/// Forwards with their attempts, second ones among them, several to one destination of few slots, through random
-/// interleavings of what clients, the upstream and timers do.
+/// Exchanges with their attempts, second ones among them, several to one destination of few slots, through random
+/// interleavings of what callers, the upstream and timers do.
 ///
-/// `WEIR_SIMULATION_SEEDS` says how many; 10,000 without it.
-@Suite("ForwardMachine simulation", .slow, .timeLimit(.minutes(10)))
-struct ForwardMachineSimulationTests {
+/// The exchanges are run by the shipped ``ExchangeRun``. `WEIR_SIMULATION_SEEDS` says how many runs there are; 20,000
+/// without it.
+@Suite("ExchangeRun simulation", .slow, .timeLimit(.minutes(10)))
+struct ExchangeSimulationTests {
   private static let seeds =
-    ProcessInfo.processInfo.environment["WEIR_SIMULATION_SEEDS"].flatMap { UInt64($0) } ?? 10_000
+    ProcessInfo.processInfo.environment["WEIR_SIMULATION_SEEDS"].flatMap { UInt64($0) } ?? 20_000
 
-  @Test("No slot is lost, the client gets one response, and every forward settles once")
+  @Test("No slot is lost, the caller gets one response, and every exchange settles once")
   func interleavings() {
     var seen: Set<String> = []
     for seed in 0..<Self.seeds {
@@ -32,19 +32,20 @@ struct ForwardMachineSimulationTests {
   }
 
   private static let events = [
-    "end in idle", "end in trying", "end in deciding(atHead: true)", "end in deciding(atHead: false)",
+    "end in idle", "end in preparing", "end in trying", "end in deciding(atHead: true)",
+    "end in deciding(atHead: false)",
     "end in discarding", "end in delaying", "end in passing", "end in a queue", "end in a race", "end while draining",
-    "a slot comes too late", "queue full", "admission timeout", "circuit open", "no transfer",
+    "a slot comes too late", "queue full", "admission timeout", "circuit open", "no transfer", "not prepared",
     "retry at the head", "retry after a failure", "retry after a take-back", "denied at the head",
     "denied after a failure", "denied again", "refused for the destination's sake", "passed on without being asked",
-    "not taken back", "bad response", "body given up", "slow client", "draining",
+    "not taken back", "bad response", "body given up", "slow caller", "draining",
     "hedge", "no room for a hedge", "room for a hedge was taken", "the hedge wins", "the first wins",
     "the hedge is out", "the first is out", "all fail", "hedge in a retry",
   ]
 }
 
-extension ForwardMachineSimulationTests {
-  /// One destination and three forwards to it, on one loop.
+extension ExchangeSimulationTests {
+  /// One destination and three exchanges to it, on one loop.
   final class World {
     private var random: SeededRandom
     var admission: Admission<Int>
@@ -55,7 +56,7 @@ extension ForwardMachineSimulationTests {
     private(set) var violations: [String] = []
     private(set) var log: [String] = []
     private(set) var seen: Set<String> = []
-    private var forwards: [Forward] = []
+    private var exchanges: [Exchange] = []
 
     /// A job of the loop, or the end of a transfer that libcurl reports.
     private enum Event {
@@ -67,7 +68,7 @@ extension ForwardMachineSimulationTests {
       random = SeededRandom(seed: seed)
       self.keepsLog = keepsLog
       admission = Admission(slots: 1 + Int(random.next() % 3), maximumWaiting: 1 + Int(random.next() % 2))
-      forwards = (0..<3).map { Forward(number: $0, world: self) }
+      exchanges = (0..<3).map { Exchange(number: $0, world: self) }
     }
 
     func run() {
@@ -75,16 +76,16 @@ extension ForwardMachineSimulationTests {
       var budget = 2_000
       while !isOver, budget > 0 {
         budget -= 1
-        if !pending.isEmpty { answer() } else { for forward in forwards { forward.goToTheEnd() } }
+        if !pending.isEmpty { answer() } else { for exchange in exchanges { exchange.goToTheEnd() } }
         check()
       }
-      for forward in forwards { forward.checkEnd() }
+      for exchange in exchanges { exchange.checkEnd() }
       if admission.taken != 0 || admission.parked != 0 || admission.waiting != 0 {
         violate("left: \(admission.taken) slots, \(admission.parked) parked, \(admission.waiting) waiting")
       }
     }
 
-    private var isOver: Bool { pending.isEmpty && forwards.allSatisfy { $0.settles > 0 } }
+    private var isOver: Bool { pending.isEmpty && exchanges.allSatisfy { $0.settles > 0 } }
 
     func chance(_ of: UInt64) -> Bool { random.next() % of == 0 }
 
@@ -99,7 +100,7 @@ extension ForwardMachineSimulationTests {
     }
 
     private func step() {
-      if !pending.isEmpty, chance(2) { answer() } else { forwards[pick(forwards.count)].act() }
+      if !pending.isEmpty, chance(2) { answer() } else { exchanges[pick(exchanges.count)].act() }
       check()
     }
 
@@ -116,9 +117,9 @@ extension ForwardMachineSimulationTests {
 
     private func check() {
       if admission.taken > admission.slots { violate("\(admission.taken) slots are taken") }
-      let held = forwards.reduce(0) { $0 + $1.heldSlots }
+      let held = exchanges.reduce(0) { $0 + $1.heldSlots }
       if held != admission.taken { violate("attempts hold \(held) of \(admission.taken) slots") }
-      for forward in forwards { forward.check() }
+      for exchange in exchanges { exchange.check() }
     }
 
     // MARK: What is asked of the destination

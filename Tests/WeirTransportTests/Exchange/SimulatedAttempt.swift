@@ -1,11 +1,10 @@
-@testable import WeirGateway
 @testable import WeirTransport
 
-extension ForwardMachineSimulationTests {
+extension ExchangeSimulationTests {
   /// A shell of an ``AttemptMachine``, in the manner of ``WeirTransport/Attempt``.
-  final class Attempt: CustomStringConvertible {
+  final class Attempt: ExchangeAttempt, CustomStringConvertible {
     let number: Int
-    private unowned let forward: Forward
+    private unowned let exchange: Exchange
     private unowned let world: World
     private(set) var machine = AttemptMachine()
     private(set) var wire: Wire?
@@ -24,13 +23,13 @@ extension ForwardMachineSimulationTests {
       var isCancelled = false
     }
 
-    init(number: Int, _ forward: Forward, _ world: World) {
+    init(number: Int, _ exchange: Exchange, _ world: World) {
       self.number = number
-      self.forward = forward
+      self.exchange = exchange
       self.world = world
     }
 
-    var description: String { "\(forward.number).\(number)" }
+    var description: String { "\(exchange.number).\(number)" }
 
     /// Whether libcurl may tell something of it.
     var isHeard: Bool { wire?.isCancelled == false }
@@ -48,7 +47,7 @@ extension ForwardMachineSimulationTests {
       case .waiting(let ticket): self.ticket = ticket
       case .queueFull:
         world.see("queue full")
-        forward.wasRejected(self)
+        exchange.wasRejected(self)
       }
     }
 
@@ -61,7 +60,7 @@ extension ForwardMachineSimulationTests {
     /// The wait for a slot is over without one.
     private func leave() {
       perform(machine.withdraw())
-      forward.wasRejected(self)
+      exchange.wasRejected(self)
     }
 
     func admissionTimesOut() {
@@ -79,17 +78,19 @@ extension ForwardMachineSimulationTests {
         giveBack()
         return leave()
       }
-      if !forward.machine.mayStart(number) { world.violate("\(self) waits, and is not wanted") }
+      if !exchange.machine.mayStart(number) { world.violate("\(self) waits, and is not wanted") }
       ticket = nil
       perform(machine.granted())
     }
 
-    /// Goes on the wire with a slot that was taken for it.
-    func startBesideAnother() {
+    func beginsWithSlot() {
       slots += 1
       machine.begins()
-      perform(machine.granted())
     }
+
+    func startBesideAnother() { perform(machine.granted()) }
+
+    func decideHedge(_ event: HedgeEvent) {}
 
     private func giveBack() {
       if slots != 1 { world.violate("\(self) gives a slot back and has \(slots)") }
@@ -103,7 +104,7 @@ extension ForwardMachineSimulationTests {
       if machine.hasStarted { world.violate("\(self) starts twice") }
       if ends > 0 { world.violate("\(self) starts after its end") }
       if slots != 1 || machine.place != .slot { world.violate("\(self) starts with \(slots) slots") }
-      forward.attemptBegan(self)
+      exchange.attemptBegan(self)
       machine.hopStarts()
     }
 
@@ -111,7 +112,7 @@ extension ForwardMachineSimulationTests {
 
     func headArrives(_ status: Int) {
       self.status = status
-      let goesOn = forward.didReceiveHead(self, status)
+      let goesOn = exchange.didReceiveHead(self, status)
       if !goesOn || isLost { return cancelTransfer() }
       if !machine.reads { wire?.isReading = false }
     }
@@ -121,7 +122,7 @@ extension ForwardMachineSimulationTests {
         wire?.isReading = false
       } else if discardsBody {
         if world.chance(4) { giveUp() }
-      } else if !forward.didReceiveBody(self) {
+      } else if !exchange.didReceiveBody(self) {
         cancelTransfer()
       }
     }
@@ -142,7 +143,7 @@ extension ForwardMachineSimulationTests {
       let fails = failing || ended.isCancelled
       // How the end of an unwanted body came is of no interest.
       let isError = discardsBody ? ended.isCancelled && !hasGivenUp : fails
-      if machine.transferEnded(failed: fails) { forward.drains(self) } else { forward.finish(self, failed: isError) }
+      if machine.transferEnded(failed: fails) { exchange.drains(self) } else { exchange.finish(self, failed: isError) }
     }
 
     private func cancelTransfer() {
@@ -181,11 +182,11 @@ extension ForwardMachineSimulationTests {
       if actions.contains(.release) { giveBack() }
       if actions.contains(.pauseReceiving) { wire?.isReading = false }
       if actions.contains(.ask) { ask() }
-      if actions.contains(.startHop) { forward.attemptIsDue(self) }
+      if actions.contains(.startHop) { exchange.attemptIsDue(self) }
       if actions.contains(.resumeReceiving) { wire?.isReading = true }
       if actions.contains(.cancelTransfer) { cancelTransfer() }
-      if actions.contains(.conclude) { forward.attemptConcludes(self) }
-      if actions.contains(.end) { forward.attemptWasCancelled(self) }
+      if actions.contains(.conclude) { exchange.attemptConcludes(self) }
+      if actions.contains(.end) { exchange.attemptWasCancelled(self) }
       if !actions.isDisjoint(with: [.park, .unpark, .askAgain]) { world.violate("\(self) is parked") }
     }
 

@@ -1,6 +1,6 @@
-extension ForwardMachineSimulationTests {
-  /// The exchange with the client.
-  struct Client {
+extension ExchangeSimulationTests {
+  /// The exchange with the caller.
+  struct Caller {
     private(set) var hasResponse = false
     /// Whether there is something that it has not taken.
     private(set) var hasUnsent = false
@@ -28,13 +28,13 @@ extension ForwardMachineSimulationTests {
       return isBlocked
     }
 
-    /// Takes the response back, unless the client may have some of it.
+    /// Takes the response back, unless the caller may have some of it.
     mutating func retract() -> Bool {
       guard hasResponse, !hasSome else { return false }
-      self = Client()
+      self = Caller()
       return true
     }
 
-    mutating func end() { self = Client() }
+    mutating func end() { self = Caller() }
   }
 }

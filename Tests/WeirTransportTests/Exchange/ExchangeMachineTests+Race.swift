@@ -1,15 +1,15 @@
 import Testing
-import WeirTransport
 
-@testable import WeirGateway
+@testable import WeirTransport
 
-// Several attempts of one request.
-extension ForwardMachineTests {
-  /// A request whose first attempt is on the wire, with so many beside it.
-  private static func racing(rivals: Int = 1, hedges: Int = 2) -> ForwardMachine {
-    var machine = ForwardMachine(mayRetry: true, hedges: hedges)
+// Several attempts of one exchange.
+extension ExchangeMachineTests {
+  /// An exchange whose first attempt is on the wire, with so many beside it.
+  private static func racing(rivals: Int = 1) -> ExchangeMachine {
+    var machine = ExchangeMachine()
     _ = machine.begin()
-    _ = machine.isOnWire(1)
+    _ = machine.prepared()
+    _ = machine.isOnWire(1, hedges: 2)
     for _ in 0..<rivals {
       machine.grantHedge()
       _ = machine.hedge()
@@ -18,11 +18,12 @@ extension ForwardMachineTests {
   }
 
   @Test func aRaceBeginsWithThePresentAttemptOnTheWire() {
-    var machine = ForwardMachine(mayRetry: true, hedges: 1)
+    var machine = ExchangeMachine()
     _ = machine.begin()
+    _ = machine.prepared()
     #expect(machine.race == nil)
     #expect(!machine.mayHedge, "it waits for its slot")
-    let answers = [machine.isOnWire(2), machine.isOnWire(1)]
+    let answers = [machine.isOnWire(2, hedges: 1), machine.isOnWire(1, hedges: 1)]
     #expect(answers == [false, true])
     machine.grantHedge()
     #expect(!machine.mayHedge, "one is all there may be")
@@ -31,17 +32,18 @@ extension ForwardMachineTests {
     #expect(machine.attempts == 2)
     #expect(machine.present == 1)
     #expect(machine.race?.runners == [1, 2])
-    let asRival = machine.isOnWire(2)
+    let asRival = machine.isOnWire(2, hedges: 1)
     #expect(!asRival)
     #expect(machine.race?.runners == [1, 2])
     #expect(!machine.mayStart(2), "a rival has its slot from its beginning")
   }
 
   @Test func withoutHedgesThereIsNoRace() {
-    var machine = ForwardMachine(mayRetry: true)
+    var machine = ExchangeMachine()
     _ = machine.begin()
+    _ = machine.prepared()
     let answers = (
-      machine.isOnWire(1), machine.raceHears(1, status: 200), machine.raceHears(endOf: 1)
+      machine.isOnWire(1, hedges: 0), machine.raceHears(1, status: 200), machine.raceHears(endOf: 1)
     )
     #expect(answers == (false, nil, nil))
     machine.grantHedge()
@@ -107,7 +109,8 @@ extension ForwardMachineTests {
         (.isOut(2), .none, .trying),
         (.failed, .decide, .deciding(atHead: false)),
         (.retry(1), .wait(1), .delaying),
-        (.delayElapsed, .attempt, .trying),
+        (.delayElapsed, .prepare, .preparing),
+        (.prepared, .attempt, .trying),
       ])
     #expect(machine.present == 3)
     #expect(!machine.mayHedge, "the retry is not on the wire yet")

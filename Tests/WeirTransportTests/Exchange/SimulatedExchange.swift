@@ -1,44 +1,47 @@
-@testable import WeirGateway
 @testable import WeirTransport
 
-extension ForwardMachineSimulationTests {
-  /// A shell of a ``ForwardMachine``, in the manner of ``Forwarding``, with its client and its timers.
-  final class Forward {
+extension ExchangeSimulationTests {
+  /// An exchange in the manner of the gateway's, with its caller and its timers.
+  final class Exchange: ExchangeRun {
     let number: Int
     unowned let world: World
-    var machine: ForwardMachine
+    var machine: ExchangeMachine
+    let terms = DestinationTerms(DestinationControls(retryBudget: nil))
     private let mayRetry: Bool
     private let canReplayBody: Bool
-    private let hedges: Int
-    /// The present attempt, and those beside it.
+    let hedge: HedgePlan?
     var attempt: Attempt?
     var rivals: [Attempt] = []
+    var grantedReason: RetryReason?
     private var made: [Attempt] = []
-    private var client = Client()
+    /// The attempts whose requests could not be made.
+    private var unmade = 0
+    private var caller = Caller()
     private var timers: Set<Timer> = []
 
     private var hasFailed = false
-    /// Whether the transfer is over while the client has not taken all.
+    /// Whether the transfer is over while the caller has not taken all.
     private var hasEnding = false
     private var startedCount = 0
     /// Whether it was ended from outside.
-    private var wasEnded = false
-    private var grants = 0
+    private(set) var wasEnded = false
+    var grants = 0
     private var wasTakenBack = false
     /// Denials that were told of the present attempt.
-    private var denials = 0
+    var denials = 0
     private var isRefused = false
     private(set) var settles = 0
 
-    private enum Timer { case delay, hedge, deadline }
+    private enum Timer { case preparation, retry, hedge, deadline }
 
     init(number: Int, world: World) {
       self.number = number
       self.world = world
       mayRetry = !world.chance(6)
       canReplayBody = !world.chance(6)
-      hedges = world.pick(3)
-      machine = ForwardMachine(mayRetry: mayRetry, hedges: hedges)
+      let hedges = world.pick(3)
+      hedge = hedges > 0 ? HedgePlan(delay: .seconds(1), limit: hedges) : nil
+      machine = ExchangeMachine(mayRetry: mayRetry)
     }
 
     var heldSlots: Int { made.reduce(0) { $0 + $1.slots } }
@@ -47,20 +50,21 @@ extension ForwardMachineSimulationTests {
 
     // MARK: What happens
 
-    /// Something that the client, the upstream or a timer does.
+    /// Something that the caller, the upstream or a timer does.
     func act() {
       let heard = made.filter(\.isHeard)
       let any = heard.isEmpty ? nil : heard[world.pick(heard.count)]
-      switch world.pick(16) {
+      switch world.pick(17) {
       case 0, 1: begin()
-      case 2: if world.chance(10) { fail("client left") }
+      case 2: if world.chance(10) { fail("caller left") }
       case 3: if timers.contains(.deadline), world.chance(8) { fail("deadline") }
       case 4: if let attempt, world.chance(6) { attempt.admissionTimesOut() }
       case 5, 6, 7: if let any { headArrives(any, [200, 404, 429, 503, 503, 500, 101][world.pick(7)]) }
       case 8, 9: if let any { bodyArrives(any) }
       case 10, 11: if let any { serverEnds(any, failing: world.chance(2)) }
       case 12: takeSome()
-      case 13: fire(.delay)
+      case 13: fire(.preparation)
+      case 14: fire(.retry)
       default: fire(.hedge)
       }
     }
@@ -69,7 +73,8 @@ extension ForwardMachineSimulationTests {
     func goToTheEnd() {
       begin()
       takeSome()
-      fire(.delay)
+      fire(.preparation)
+      fire(.retry)
       for attempt in made where attempt.isHeard {
         headArrives(attempt, 200)
         serverEnds(attempt, failing: false)
@@ -121,162 +126,135 @@ extension ForwardMachineSimulationTests {
       attempt.transferEnds(failing: failing || attempt.status == nil)
     }
 
-    /// The client takes what waits for it.
+    /// The caller takes what waits for it.
     private func takeSome() {
-      guard client.hasUnsent else { return }
-      world.note("\(number): client takes")
-      if client.take() { attempt?.release() }
+      guard caller.hasUnsent else { return }
+      world.note("\(number): caller takes")
+      if caller.take() { attempt?.release() }
     }
 
     private func fire(_ timer: Timer) {
       guard timers.remove(timer) != nil else { return }
       world.note("\(number): \(timer)")
       switch timer {
-      case .delay: perform(machine.delayElapsed())
+      case .preparation: finishPreparing()
+      case .retry: retryIsDue()
       case .hedge: hedgeIsDue()
       case .deadline: break
       }
     }
 
-    // MARK: What the machine says
+    // MARK: What differs between exchanges
 
-    private func perform(_ action: ForwardMachine.Action) {
-      if settles > 0, action != .none { world.violate("\(number): \(action) after it has settled") }
-      switch action {
-      case .none: break
-      case .attempt: beginAttempt()
-      case .decide: decide()
-      case .passOn: passOn()
-      case .discard: attempt?.discardBody()
-      case .wait: timers.insert(.delay)
-      case .cancel:
-        endRace()
-        attempt?.cancel()
-      case .settle: settle()
+    func change<Answer>(_ input: (inout ExchangeMachine) -> Answer) -> Answer { input(&machine) }
+
+    func prepare() {
+      if !live.isEmpty { world.violate("\(number): an attempt begins beside \(live)") }
+      hasFailed = false
+      denials = 0
+      if world.chance(2) { finishPreparing() } else { timers.insert(.preparation) }
+    }
+
+    private func finishPreparing() {
+      guard machine.stage == .preparing else { return }
+      if world.chance(20) {
+        world.see("not prepared")
+        unmade += 1
+        hasFailed = true
+        return perform(machine.preparationFailed())
       }
+      attempt = make(machine.present)
+      perform(machine.prepared())
     }
 
     private func make(_ number: Int) -> Attempt {
       if wasEnded { world.violate("\(self.number): an attempt begins after the end") }
       let attempt = Attempt(number: number, self, world)
       made.append(attempt)
-      if made.count != number { world.violate("\(attempt) is the attempt \(made.count)") }
+      if made.count + unmade != number { world.violate("\(attempt) is the attempt \(made.count + unmade)") }
       return attempt
     }
 
-    private func beginAttempt() {
-      if !live.isEmpty { world.violate("\(number): an attempt begins beside \(live)") }
-      hasFailed = false
-      denials = 0
-      let attempt = make(machine.present)
-      self.attempt = attempt
-      attempt.admit()
-    }
+    func admit() { attempt?.admit() }
 
-    private func settle() {
+    func forgetAttempt() { attempt = nil }
+
+    func discardBody() { attempt?.discardBody() }
+
+    func cancelAttempt() { attempt?.cancel() }
+
+    func settle() {
       if !live.isEmpty { world.violate("\(number) settles with attempts under way: \(live)") }
       settles += 1
       timers = []
       attempt = nil
-      client.end()
+      caller.end()
     }
 
-    private func passOn() {
+    func passOn() {
       if attempt?.status == 101 {
         world.see("bad response")
         return fail("bad response")
       }
-      if client.hasResponse { world.violate("\(number): a second head is passed on") }
-      client.begin()
+      if caller.hasResponse { world.violate("\(number): a second head is passed on") }
+      caller.begin()
     }
 
-    // MARK: Retries
-
-    private func decide() {
+    func askForVerdict() {
       if isRefused { world.violate("\(number): the rules are asked after a refusal for the destination's sake") }
       if !mayRetry { world.violate("\(number): there are no rules to ask") }
       let isAtHead = machine.stage == .deciding(atHead: true)
-      let decision = decision()
+      let verdict = verdict()
       if world.chance(30) { fail("end") }
-      switch decision {
+      switch verdict {
       case .retry:
-        if !wasEnded { grants += 1 }
         let occasion = wasTakenBack ? "after a take-back" : isAtHead ? "at the head" : "after a failure"
         world.see("retry \(occasion)")
       case .deny(let reason):
-        world.see(denials > 0 ? "denied again" : isAtHead ? "denied at the head" : "denied after a failure")
-        if !machine.hasDenied { denials += 1 }
-        if denials != 1 { world.violate("\(number): \(denials) denials are told of one attempt") }
-        isRefused = isRefused || reason == .budget || reason == .breaker
+        world.see(machine.hasDenied ? "denied again" : isAtHead ? "denied at the head" : "denied after a failure")
+        isRefused = isRefused || reason.isDestinations
         if isRefused { world.see("refused for the destination's sake") }
       }
       wasTakenBack = false
-      perform(machine.decided(decision))
+      judged(verdict, dueTo: RetryReason(rawValue: "503"))
     }
 
-    private func decision() -> RetryDecision {
+    private func verdict() -> RetryDecision {
       if world.chance(5) { return .deny(world.chance(2) ? .policy : .limit) }
-      if client.hasResponse || !canReplayBody { return .deny(.body) }
+      if caller.hasResponse || !canReplayBody { return .deny(.body) }
       if world.chance(6) { return .deny(world.chance(2) ? .budget : .breaker) }
       return .retry(after: 1, source: .backoff)
     }
 
+    func wait(_ seconds: Double, for event: ExchangeTimer) { timers.insert(event == .hedge ? .hedge : .retry) }
+
+    func stopWaiting(for event: ExchangeTimer) { timers.remove(event == .hedge ? .hedge : .retry) }
+
     // MARK: Second attempts
 
-    private func awaitHedge() {
-      if machine.mayHedge { timers.insert(.hedge) }
+    var mayRunTwice: Bool { true }
+
+    func hasRoomForRival() -> Bool {
+      if world.admission.taken < world.admission.slots { return true }
+      world.see("no room for a hedge")
+      return false
     }
 
-    private func hedgeIsDue() {
-      guard machine.mayHedge else { return }
-      guard world.admission.taken < world.admission.slots else { return world.see("no room for a hedge") }
-      machine.grantHedge()
-      // Another loop may have been faster.
-      if !world.chance(5), world.admission.take() {
+    /// Another loop may have been faster.
+    func takesRoomForRival() -> Bool {
+      if !world.chance(5), world.admission.take() { return true }
+      world.see("room for a hedge was taken")
+      return false
+    }
+
+    func prepareRival() {
+      startRival { number, keep in
         world.see(machine.retries > 0 ? "hedge in a retry" : "hedge")
-        let rival = make(machine.hedge())
-        rivals.append(rival)
-        rival.startBesideAnother()
-      } else {
-        world.see("room for a hedge was taken")
-      }
-      awaitHedge()
-    }
-
-    /// Does what the race says. Returns whether the attempt goes on.
-    private func follow(_ verdict: HedgeRace.Verdict, _ attempt: Attempt) -> Bool {
-      let isFirst = attempt === self.attempt
-      switch verdict {
-      case .wins:
-        if !rivals.isEmpty { world.see(isFirst ? "the first wins" : "the hedge wins") }
-        show(attempt)
-        endRace()
-        return true
-      case .isLast:
-        if !isFirst { world.violate("\(attempt) is the last, and not the present one") }
-        if attempt.number > 1 { world.see("all fail") }
-        endRace()
-        return true
-      case .isOut(let successor):
-        world.see(isFirst ? "the first is out" : "the hedge is out")
-        if isFirst, let next = rivals.first(where: { $0.number == successor }) { show(next) }
-        rivals.removeAll { $0 === attempt }
-        lose(attempt)
-        return false
+        keep(make(number))
       }
     }
 
-    private func show(_ attempt: Attempt) {
-      guard let previous = self.attempt, previous !== attempt else { return }
-      rivals.removeAll { $0 === attempt }
-      rivals.append(previous)
-      self.attempt = attempt
-    }
-
-    private func endRace() {
-      timers.remove(.hedge)
-      while let rival = rivals.popLast() { lose(rival) }
-    }
+    func abandon(_ rival: Attempt) { lose(rival) }
 
     private func lose(_ attempt: Attempt) {
       attempt.lose()
@@ -304,13 +282,20 @@ extension ForwardMachineSimulationTests {
 
     func attemptBegan(_ attempt: Attempt) {
       startedCount += 1
-      if machine.isOnWire(attempt.number) { awaitHedge() }
+      isOnWire(attempt)
     }
 
     /// Whether the rest may come.
     func didReceiveHead(_ attempt: Attempt, _ status: Int) -> Bool {
       if machine.isEnding { return false }
-      if let verdict = machine.raceHears(attempt.number, status: status), !follow(verdict, attempt) { return false }
+      let (isFirst, hasRivals) = (attempt === self.attempt, !rivals.isEmpty)
+      guard goesOn(attempt, status: status) else {
+        world.see(isFirst ? "the first is out" : "the hedge is out")
+        lose(attempt)
+        return false
+      }
+      if hasRivals { world.see(isFirst ? "the first wins" : "the hedge wins") }
+      if attempt !== self.attempt { world.violate("\(attempt) goes on, and is not the present one") }
       let isRetryable = status == 503 || status == 429
       if isRetryable, !mayRetry { world.see("passed on without being asked") }
       perform(machine.headArrived(isRetryable: isRetryable))
@@ -320,14 +305,14 @@ extension ForwardMachineSimulationTests {
     /// Whether the rest may come.
     func didReceiveBody(_ attempt: Attempt) -> Bool {
       if machine.isEnding { return false }
-      if !client.hasResponse || attempt !== self.attempt { world.violate("\(attempt): body without a head") }
-      if client.write(isBlocked: world.chance(3)) { return true }
-      world.see("slow client")
+      if !caller.hasResponse || attempt !== self.attempt { world.violate("\(attempt): body without a head") }
+      if caller.write(isBlocked: world.chance(3)) { return true }
+      world.see("slow caller")
       attempt.hold()
       return true
     }
 
-    /// The transfer is over, and the client has still to take what there is of it.
+    /// The transfer is over, and the caller has still to take what there is of it.
     func drains(_ attempt: Attempt) {
       world.see("draining")
       hasEnding = true
@@ -345,10 +330,16 @@ extension ForwardMachineSimulationTests {
     func attemptWasCancelled(_ attempt: Attempt) { ended(attempt, failed: true) }
 
     private func ended(_ attempt: Attempt, failed: Bool) {
-      if let verdict = machine.raceHears(endOf: attempt.number), !follow(verdict, attempt) { return }
+      let isFirst = attempt === self.attempt
+      guard endsWith(attempt) else {
+        world.see(isFirst ? "the first is out" : "the hedge is out")
+        return lose(attempt)
+      }
+      if attempt !== self.attempt { world.violate("\(attempt) is the last, and not the present one") }
+      if failed, attempt.status == nil, attempt.number > machine.retries + 1 { world.see("all fail") }
       if failed, !machine.isEnding { hasFailed = true }
-      if failed, client.hasResponse {
-        wasTakenBack = client.retract()
+      if failed, caller.hasResponse {
+        wasTakenBack = caller.retract()
         if !wasTakenBack { world.see("not taken back") }
       }
       attempt.end()
@@ -371,14 +362,15 @@ extension ForwardMachineSimulationTests {
       let known = attempt?.number ?? machine.present
       if known != machine.present { world.violate("\(number): \(known) is shown in place of \(machine.present)") }
       if machine.retries > grants { world.violate("\(number): \(machine.retries) retries, \(grants) were granted") }
-      if let granted = machine.race?.granted, granted > hedges {
-        world.violate("\(number): \(granted) hedges are granted, \(hedges) are allowed")
+      if let granted = machine.race?.granted, granted > hedge?.limit ?? 0 {
+        world.violate("\(number): \(granted) hedges are granted, \(hedge?.limit ?? 0) are allowed")
       }
-      if machine.attempts != made.count { world.violate("\(number): \(machine.attempts) of \(made.count) attempts") }
+      let begun = made.count + unmade + (machine.stage == .preparing ? 1 : 0)
+      if !wasEnded, machine.attempts != begun { world.violate("\(number): \(machine.attempts) of \(begun) attempts") }
       let started = made.count { $0.machine.hasStarted }
       if startedCount != started { world.violate("\(number): \(startedCount) of \(started) attempts are counted") }
-      if machine.isPassing != client.hasResponse, machine.stage != .ending {
-        world.violate("\(number): \(machine.stage), and the client's response is another matter")
+      if machine.isPassing != caller.hasResponse, machine.stage != .ending {
+        world.violate("\(number): \(machine.stage), and the caller's response is another matter")
       }
       if settles != (machine.stage == .over ? 1 : 0) { world.violate("\(number) settled \(settles) times") }
     }

@@ -1,31 +1,32 @@
 import Testing
-import WeirTransport
 
-@testable import WeirGateway
+@testable import WeirTransport
 
-@Suite struct ForwardMachineTests {
-  /// What may happen to a request.
+@Suite struct ExchangeMachineTests {
+  /// What may happen to an exchange.
   enum Input: Hashable {
-    case begin, head, retryableHead
+    case begin, prepared, unprepared, head, retryableHead
     case retry(Double), deny(RetryDenial.Reason)
-    case ended, failed, rejected, delayElapsed, end
+    case ended, failed, rejected, delayElapsed, end, reopen
     /// The present attempt goes on the wire: a race begins.
     case onWire
     case isOut(Int), wins(Int)
 
     static let all: [Input] = [
-      .begin, .head, .retryableHead, .retry(1), .deny(.policy), .deny(.budget), .ended, .failed, .rejected,
-      .delayElapsed, .end,
+      .begin, .prepared, .unprepared, .head, .retryableHead, .retry(1), .deny(.policy), .deny(.budget), .ended, .failed,
+      .rejected, .delayElapsed, .end, .reopen,
     ]
   }
 
   /// Interim heads come from the one attempt under way, and from none once there is a final head.
   @Test func interimHeads() {
-    var machine = ForwardMachine(mayRetry: true, hedges: 1)
+    var machine = ExchangeMachine()
     #expect(!machine.passesInterim(0) && !machine.passesInterim(1))
     _ = machine.begin()
+    #expect(!machine.passesInterim(1))
+    _ = machine.prepared()
     #expect(machine.passesInterim(1) && !machine.passesInterim(2))
-    _ = machine.isOnWire(1)
+    _ = machine.isOnWire(1, hedges: 1)
     #expect(machine.passesInterim(1))
     machine.grantHedge()
     let hedge = machine.hedge()
@@ -39,18 +40,19 @@ import WeirTransport
     _ = machine.attemptEnded(failed: false)
     #expect(!machine.passesInterim(hedge))
     _ = machine.delayElapsed()
+    _ = machine.prepared()
     #expect(machine.passesInterim(3))
     _ = machine.headArrived(isRetryable: false)
     #expect(!machine.passesInterim(3))
   }
 
-  typealias Line = (input: Input, action: ForwardMachine.Action, stage: ForwardMachine.Stage)
+  typealias Line = (input: Input, action: ExchangeMachine.Action, stage: ExchangeMachine.Stage)
 
   static let retryDenials: [RetryDenial.Reason] = [.limit, .deadline, .method, .body, .policy]
 
   /// One stage: inputs that lead there, and what the inputs do that mean something in it.
   struct Row: CustomTestStringConvertible {
-    let stage: ForwardMachine.Stage
+    let stage: ExchangeMachine.Stage
     let path: [Input]
     let lines: [Line]
 
@@ -61,11 +63,18 @@ import WeirTransport
     Row(
       stage: .idle, path: [],
       lines: [
-        (.begin, .attempt, .trying),
+        (.begin, .prepare, .preparing),
         (.end, .settle, .over),
       ]),
     Row(
-      stage: .trying, path: [.begin],
+      stage: .preparing, path: [.begin],
+      lines: [
+        (.prepared, .attempt, .trying),
+        (.unprepared, .decide, .deciding(atHead: false)),
+        (.end, .settle, .over),
+      ]),
+    Row(
+      stage: .trying, path: [.begin, .prepared],
       lines: [
         (.head, .passOn, .passing),
         (.retryableHead, .decide, .deciding(atHead: true)),
@@ -75,7 +84,7 @@ import WeirTransport
         (.end, .cancel, .ending),
       ]),
     Row(
-      stage: .deciding(atHead: true), path: [.begin, .retryableHead],
+      stage: .deciding(atHead: true), path: [.begin, .prepared, .retryableHead],
       lines: [
         (.retry(1), .discard, .discarding(delay: 1)),
         (.deny(.policy), .passOn, .passing),
@@ -83,7 +92,7 @@ import WeirTransport
         (.end, .cancel, .ending),
       ]),
     Row(
-      stage: .deciding(atHead: false), path: [.begin, .failed],
+      stage: .deciding(atHead: false), path: [.begin, .prepared, .failed],
       lines: [
         (.retry(1), .wait(1), .delaying),
         (.deny(.policy), .settle, .over),
@@ -92,39 +101,40 @@ import WeirTransport
         (.end, .settle, .over),
       ]),
     Row(
-      stage: .discarding(delay: 1), path: [.begin, .retryableHead, .retry(1)],
+      stage: .discarding(delay: 1), path: [.begin, .prepared, .retryableHead, .retry(1)],
       lines: [
         (.ended, .wait(1), .delaying),
         (.failed, .wait(1), .delaying),
         (.end, .cancel, .ending),
       ]),
     Row(
-      stage: .delaying, path: [.begin, .failed, .retry(1)],
+      stage: .delaying, path: [.begin, .prepared, .failed, .retry(1)],
       lines: [
-        (.delayElapsed, .attempt, .trying),
+        (.delayElapsed, .prepare, .preparing),
         (.end, .settle, .over),
       ]),
     Row(
-      stage: .passing, path: [.begin, .head],
+      stage: .passing, path: [.begin, .prepared, .head],
       lines: [
         (.ended, .settle, .over),
         (.failed, .decide, .deciding(atHead: false)),
         (.end, .cancel, .ending),
       ]),
     Row(
-      stage: .ending, path: [.begin, .end],
+      stage: .ending, path: [.begin, .prepared, .end],
       lines: [
         (.ended, .settle, .over),
         (.failed, .settle, .over),
       ]),
-    Row(stage: .over, path: [.end], lines: []),
+    Row(stage: .over, path: [.end], lines: [(.reopen, .decide, .deciding(atHead: false))]),
   ]
 
-  @Test func aTunnelEndsTheRequest() {
-    var machine = ForwardMachine(mayRetry: true)
-    #expect(machine.tunnelOpened() == .none)
-    #expect(machine.begin() == .attempt)
-    #expect(machine.tunnelOpened() == .settle)
+  @Test func whatIsHandedOverIsOver() {
+    var machine = ExchangeMachine()
+    #expect(machine.handedOver() == .none)
+    #expect(machine.begin() == .prepare)
+    #expect(machine.prepared() == .attempt)
+    #expect(machine.handedOver() == .settle)
     #expect(machine.stage == .over)
     #expect(machine.attemptEnded(failed: true) == .none)
     #expect(machine.end() == .none)
@@ -132,7 +142,7 @@ import WeirTransport
 
   @Test(arguments: table) func everyInputInEveryStage(row: Row) {
     for input in Input.all {
-      var machine = ForwardMachine(mayRetry: true)
+      var machine = ExchangeMachine()
       for step in row.path { _ = machine.take(step) }
       #expect(machine.stage == row.stage)
       let before = String(reflecting: machine)
@@ -147,8 +157,24 @@ import WeirTransport
     }
   }
 
+  /// Nothing moves between the caller's leaving and the end that follows, but for what is ending already, and an attempt
+  /// that is made, which is then found and ended.
+  @Test(arguments: table) func nothingMovesOnceTheCallerHasLeft(row: Row) {
+    for input in Input.all where input != .end {
+      var machine = ExchangeMachine()
+      for step in row.path { _ = machine.take(step) }
+      machine.interrupt()
+      let action = machine.take(input)
+      let isHeard = [.idle, .ending].contains(row.stage) || input == .prepared || Self.isOfHead(input)
+      if !isHeard { #expect(action == .none && machine.stage == row.stage, "\(input)") }
+    }
+  }
+
+  /// No caller leaves unheard where heads are decided about: the gateway hears of it at once.
+  private static func isOfHead(_ input: Input) -> Bool { input == .head || input == .retryableHead }
+
   @Test(arguments: table) func whatIsKnownInEveryStage(row: Row) {
-    var machine = ForwardMachine(mayRetry: true)
+    var machine = ExchangeMachine()
     for step in row.path { _ = machine.take(step) }
     #expect(machine.isPassing == (row.stage == .passing))
     #expect(machine.isEnding == [.ending, .over].contains(row.stage))
@@ -159,17 +185,36 @@ import WeirTransport
 
   // MARK: Retries
 
+  @Test func anExchangeThatIsOverMayBeOpenedAgain() {
+    let machine = Self.check([
+      (.begin, .prepare, .preparing),
+      (.prepared, .attempt, .trying),
+      (.ended, .settle, .over),
+      (.reopen, .decide, .deciding(atHead: false)),
+      (.deny(.policy), .settle, .over),
+      (.reopen, .decide, .deciding(atHead: false)),
+      (.retry(1), .wait(1), .delaying),
+      (.delayElapsed, .prepare, .preparing),
+      (.unprepared, .decide, .deciding(atHead: false)),
+      (.deny(.breaker), .settle, .over),
+      (.reopen, .none, .over),
+    ])
+    #expect(machine.retries == 1)
+  }
+
   @Test func withoutRulesNobodyIsAsked() {
     Self.check(
-      ForwardMachine(mayRetry: false),
+      ExchangeMachine(mayRetry: false),
       [
-        (.begin, .attempt, .trying),
+        (.begin, .prepare, .preparing),
+        (.prepared, .attempt, .trying),
         (.failed, .settle, .over),
       ])
     Self.check(
-      ForwardMachine(mayRetry: false),
+      ExchangeMachine(mayRetry: false),
       [
-        (.begin, .attempt, .trying),
+        (.begin, .prepare, .preparing),
+        (.prepared, .attempt, .trying),
         (.retryableHead, .passOn, .passing),
         (.failed, .settle, .over),
       ])
@@ -177,14 +222,17 @@ import WeirTransport
 
   @Test func retriesAtTheHeadAndAfterAFailure() {
     let machine = Self.check([
-      (.begin, .attempt, .trying),
+      (.begin, .prepare, .preparing),
+      (.prepared, .attempt, .trying),
       (.retryableHead, .decide, .deciding(atHead: true)),
       (.retry(0.5), .discard, .discarding(delay: 0.5)),
       (.ended, .wait(0.5), .delaying),
-      (.delayElapsed, .attempt, .trying),
+      (.delayElapsed, .prepare, .preparing),
+      (.prepared, .attempt, .trying),
       (.failed, .decide, .deciding(atHead: false)),
       (.retry(0), .wait(0), .delaying),
-      (.delayElapsed, .attempt, .trying),
+      (.delayElapsed, .prepare, .preparing),
+      (.prepared, .attempt, .trying),
       (.head, .passOn, .passing),
       (.ended, .settle, .over),
     ])
@@ -196,7 +244,8 @@ import WeirTransport
 
   @Test func anEndDuringTheDelayIsNoRetry() {
     let machine = Self.check([
-      (.begin, .attempt, .trying),
+      (.begin, .prepare, .preparing),
+      (.prepared, .attempt, .trying),
       (.failed, .decide, .deciding(atHead: false)),
       (.retry(1), .wait(1), .delaying),
       (.end, .settle, .over),
@@ -209,7 +258,8 @@ import WeirTransport
   /// The rules are asked about the end as well, but the denial is told only once.
   @Test(arguments: retryDenials) func aDenialAtTheHeadIsToldOnce(reason: RetryDenial.Reason) {
     var machine = Self.check([
-      (.begin, .attempt, .trying),
+      (.begin, .prepare, .preparing),
+      (.prepared, .attempt, .trying),
       (.retryableHead, .decide, .deciding(atHead: true)),
     ])
     #expect(!machine.hasDenied)
@@ -224,7 +274,8 @@ import WeirTransport
       machine,
       [
         (.retry(1), .wait(1), .delaying),
-        (.delayElapsed, .attempt, .trying),
+        (.delayElapsed, .prepare, .preparing),
+        (.prepared, .attempt, .trying),
       ])
     #expect(!machine.hasDenied, "the next attempt's denial is another one")
   }
@@ -232,10 +283,12 @@ import WeirTransport
   @Test(arguments: [RetryDenial.Reason.budget, .breaker])
   func refusedForTheDestinationsSakeTheRulesAreNotAskedAgain(reason: RetryDenial.Reason) {
     let machine = Self.check([
-      (.begin, .attempt, .trying),
+      (.begin, .prepare, .preparing),
+      (.prepared, .attempt, .trying),
       (.failed, .decide, .deciding(atHead: false)),
       (.retry(1), .wait(1), .delaying),
-      (.delayElapsed, .attempt, .trying),
+      (.delayElapsed, .prepare, .preparing),
+      (.prepared, .attempt, .trying),
       (.retryableHead, .decide, .deciding(atHead: true)),
       (.deny(reason), .passOn, .passing),
       (.failed, .settle, .over),
@@ -245,11 +298,13 @@ import WeirTransport
 
   @Test func aHeadThatIsTakenBackMakesRoomForAnother() {
     let machine = Self.check([
-      (.begin, .attempt, .trying),
+      (.begin, .prepare, .preparing),
+      (.prepared, .attempt, .trying),
       (.head, .passOn, .passing),
       (.failed, .decide, .deciding(atHead: false)),
       (.retry(1), .wait(1), .delaying),
-      (.delayElapsed, .attempt, .trying),
+      (.delayElapsed, .prepare, .preparing),
+      (.prepared, .attempt, .trying),
       (.head, .passOn, .passing),
       (.ended, .settle, .over),
     ])
@@ -257,14 +312,14 @@ import WeirTransport
   }
 
   @discardableResult
-  static func check(_ lines: [Line], _ location: SourceLocation = #_sourceLocation) -> ForwardMachine {
-    check(ForwardMachine(mayRetry: true, hedges: 2), lines, location)
+  static func check(_ lines: [Line], _ location: SourceLocation = #_sourceLocation) -> ExchangeMachine {
+    check(ExchangeMachine(), lines, location)
   }
 
   @discardableResult
   static func check(
-    _ machine: ForwardMachine, _ lines: [Line], _ location: SourceLocation = #_sourceLocation
-  ) -> ForwardMachine {
+    _ machine: ExchangeMachine, _ lines: [Line], _ location: SourceLocation = #_sourceLocation
+  ) -> ExchangeMachine {
     var machine = machine
     for (index, line) in lines.enumerated() {
       let action = machine.take(line.input)
@@ -275,11 +330,13 @@ import WeirTransport
   }
 }
 
-extension ForwardMachine {
+extension ExchangeMachine {
   /// Those inputs that the race hears first do what the shell does.
-  fileprivate mutating func take(_ input: ForwardMachineTests.Input) -> Action {
+  fileprivate mutating func take(_ input: ExchangeMachineTests.Input) -> Action {
     switch input {
     case .begin: return begin()
+    case .prepared: return prepared()
+    case .unprepared: return preparationFailed()
     case .head: return headArrived(isRetryable: false)
     case .retryableHead: return headArrived(isRetryable: true)
     case .retry(let delay): return decided(.retry(after: delay, source: .backoff))
@@ -289,8 +346,9 @@ extension ForwardMachine {
     case .rejected: return rejected()
     case .delayElapsed: return delayElapsed()
     case .end: return end()
+    case .reopen: return reopen()
     case .onWire:
-      _ = isOnWire(present)
+      _ = isOnWire(present, hedges: 2)
       return .none
     case .isOut(let number):
       _ = raceHears(endOf: number)
