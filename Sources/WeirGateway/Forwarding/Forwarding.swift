@@ -201,7 +201,7 @@ final class Forwarding {
       request.route.controls, state: plan.state(of: request.route), earnsRetryBudget: request.retriesBefore == 0)
     terms.priority = wishes.urgency
     if let seconds = wishes.timeout { terms.callerLeaves = began.advanced(bySeconds: seconds) }
-    machine = ExchangeMachine(mayRetry: request.mayRetry)
+    machine.mayRetry = request.mayRetry
     exchange.onAbort = { [self] in clientLeft() }
     if case .none = request.body { begin() } else { takeBody(within: request.route.timeout) }
   }

@@ -71,7 +71,7 @@ package struct ExchangeMachine: Sendable {
   /// Whether the destination has refused retries. Then no further one is asked for.
   private var isRefusedRetries = false
   /// Whether anything may be retried.
-  private let mayRetry: Bool
+  package var mayRetry: Bool
 
   package init(mayRetry: Bool = true) {
     self.mayRetry = mayRetry

@@ -87,7 +87,6 @@ extension ExchangeRun {
   package func hasRoomForRival() -> Bool { terms.mayHedge() }
   package func takesRoomForRival() -> Bool { terms.takesHedge() }
 
-  @inlinable
   package func perform(_ action: ExchangeMachine.Action) {
     switch action {
     case .none: break
@@ -132,7 +131,6 @@ extension ExchangeRun {
   // MARK: The race
 
   /// An attempt is on the wire. A second one follows after the delay, if there may be one.
-  @inlinable
   package func isOnWire(_ attempt: Running) {
     guard let hedge, change({ $0.isOnWire(attempt.number, hedges: hedge.limit) }) else { return }
     awaitHedge()
@@ -171,21 +169,18 @@ extension ExchangeRun {
   private func tellDeniedHedge() { observer?.exchange(self, hedge: .denied) }
 
   /// Whether an attempt goes on with its final head. If not it has lost, and is to be ended.
-  @inlinable
   package func goesOn(_ attempt: Running, status: Int) -> Bool {
     guard hedge != nil, let verdict = change({ $0.raceHears(attempt.number, status: status) }) else { return true }
     return follow(verdict, attempt)
   }
 
   /// Whether the end of an attempt is the exchange's. If not, another one still runs, and this one alone is to be ended.
-  @inlinable
   package func endsWith(_ attempt: Running) -> Bool {
     guard hedge != nil, let verdict = change({ $0.raceHears(endOf: attempt.number) }) else { return true }
     return follow(verdict, attempt)
   }
 
-  @usableFromInline
-  package func follow(_ verdict: HedgeRace.Verdict, _ attempt: Running) -> Bool {
+  private func follow(_ verdict: HedgeRace.Verdict, _ attempt: Running) -> Bool {
     switch verdict {
     case .wins:
       show(attempt)
@@ -211,8 +206,7 @@ extension ExchangeRun {
   }
 
   /// Ends all attempts but the present one.
-  @usableFromInline
-  package func endRace() {
+  private func endRace() {
     guard hedge != nil else { return }
     stopWaiting(for: .hedge)
     while let rival = rivals.popLast() { abandon(rival) }
