@@ -27,8 +27,8 @@ extension Forwarding {
     facts.isHTTP10 = isHTTP10
     facts.bytesIn = exchange.bytesIn
     facts.bytesOut = exchange.bytesOut
-    facts.upstreamSeconds = upstreamSeconds
-    facts.attempts = startedCount
+    facts.upstreamSeconds = tally.seconds
+    facts.attempts = tally.started
     facts.error = failure?.label ?? ""
     facts.tls = tlsVersion
     facts.user = user ?? []

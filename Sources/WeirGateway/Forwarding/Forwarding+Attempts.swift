@@ -40,9 +40,9 @@ extension Forwarding: ExchangeRun {
       return perform(machine.decided(nil))
     }
     // Without a connection nothing of the body was taken.
-    let canReplay = elsewhere != nil ? buffer.canRewind : canReplayBody
+    let canReplay = elsewhere != nil ? body.canRewind : canReplayBody
     judged(
-      terms.verdict(on: wish, canReplayBody: canReplay, deadline: deadline),
+      terms.verdict(on: wish, canReplayBody: canReplay, deadline: tally.deadline),
       dueTo: RetryReason(rawValue: failure?.label ?? String(attempt?.status ?? 0)))
   }
 
@@ -60,12 +60,7 @@ extension Forwarding: ExchangeRun {
   /// Whether another attempt could send the same body.
   var canReplayBody: Bool {
     guard status == 0, let outgoing else { return false }
-    return switch outgoing.body {
-    case .none: true
-    case .length(let length): buffer.canReplay && (buffer.isComplete || length <= ReplayBuffer.defaultLimit)
-    // A body of unknown length might outgrow the buffer while the retry waits.
-    case .chunked: buffer.canReplay && buffer.isComplete
-    }
+    return body.canReplay(outgoing.body)
   }
 
   // MARK: Second attempts
@@ -104,7 +99,7 @@ extension Forwarding: AttemptDelegate {
   func attempt(_ attempt: Attempt, wasRejected reason: Rejection) {
     failure = .rejected(reason)
     attempt.end(status: nil, nil)
-    lastStatus = nil
+    tally.lastStatus = nil
     perform(machine.rejected())
   }
 
@@ -139,7 +134,7 @@ extension Forwarding: AttemptDelegate {
   }
 
   func attemptBegan(_ attempt: Attempt) {
-    startedCount += 1
+    tally.startsAttempt()
     isOnWire(attempt)
   }
 
@@ -254,7 +249,7 @@ extension Forwarding: AttemptDelegate {
   }
 
   private func complete(_ attempt: Attempt, _ failure: TransferFailure?) -> AttemptReport {
-    lastStatus = attempt.status
+    tally.lastStatus = attempt.status
     return attempt.end(status: attempt.status, ending(of: failure))
   }
 

@@ -8,29 +8,28 @@ extension Forwarding {
   /// Begins the request when enough of its body has come; gives up if that takes longer than `seconds`.
   func takeBody(within seconds: Double) {
     let timer = LoopTimer()
-    bodyTimer = timer
+    body.timer = timer
     exchange.bodyReader = self
-    guard intake.stage == .gathering, bodyTimer != nil else { return }
+    guard body.isGathering, body.timer != nil else { return }
     exchange.loop.schedule(timer, at: exchange.loop.turnTime.advanced(bySeconds: seconds), handler: self)
   }
 
   private func beginStreaming() {
     guard let uploads = outgoing?.route.uploads, uploads.enter() else { return uploadIsRefused() }
-    gate = uploads
+    body.gate = uploads
     begin()
     lookAgain()
   }
 
   private func lookAgain() {
-    guard let bodyTimer else { return }
+    guard let timer = body.timer else { return }
     let due = MonotonicTime.now.advanced(bySeconds: BodyIntake.interval)
-    exchange.loop.schedule(bodyTimer, at: due, handler: self)
+    exchange.loop.schedule(timer, at: due, handler: self)
   }
 
   /// Checks the pace of the body, because the time for that has come.
   func bodyTimeIsOver() {
-    let isAwaited = outgoing != nil && wantsBytes
-    switch intake.timeIsOver(isAwaited: isAwaited, isCrowded: gate?.isCrowded ?? false) {
+    switch body.timeIsOver(isUsed: outgoing != nil) {
     case .proceed: lookAgain()
     case .giveUp: bodyIsTooSlow()
     }
@@ -38,10 +37,10 @@ extension Forwarding {
 
   /// The body is complete, or no longer awaited.
   func bodyIsOver() {
-    gate?.leave()
-    gate = nil
-    if let bodyTimer { exchange.loop.cancel(bodyTimer) }
-    bodyTimer = nil
+    body.gate?.leave()
+    body.gate = nil
+    if let timer = body.timer { exchange.loop.cancel(timer) }
+    body.timer = nil
   }
 
   /// More of the body is in the buffer.
@@ -49,39 +48,35 @@ extension Forwarding {
   /// - Parameter count: The bytes that came.
   func noteReceived(_ count: Int) -> WeirServer.BodyFlow {
     wakeSender()
-    isBufferFull = !buffer.wantsMore
-    if intake.received(count, isFull: isBufferFull) { beginStreaming() }
-    return isBufferFull && outgoing != nil ? .pause : .proceed
+    if body.received(count) { beginStreaming() }
+    return body.isFull && outgoing != nil ? .pause : .proceed
   }
 
   private func wakeSender() {
-    guard wantsBytes else { return }
-    wantsBytes = false
-    attempt?.bodyArrived()
+    if body.wakes() { attempt?.bodyArrived() }
   }
 }
 
 extension Forwarding: BodyReader {
   func didReceive(_ bytes: UnsafeRawBufferPointer) -> WeirServer.BodyFlow {
     // The request isn't forwarded, or no longer, so the rest of its body is dropped.
-    guard outgoing != nil, bodyDefect != .overLimit else { return .proceed }
+    guard outgoing != nil, body.defect != .overLimit else { return .proceed }
     if isOverLimit {
       refuseBody(.overLimit)
       return .proceed
     }
-    if let bodyDecoding { return decode(bytes, by: bodyDecoding) }
-    buffer.append(bytes)
+    if let decoding = body.decoding { return decode(bytes, by: decoding) }
+    body.append(bytes)
     return noteReceived(bytes.count)
   }
 
   func didEnd() {
     // Only a part has come, and must not look like the whole.
-    if bodyDefect == .overLimit { return }
-    if let bodyDecoding, !isWhole(bodyDecoding) { return }
-    let isToBegin = intake.ended()
+    if body.defect == .overLimit { return }
+    if let decoding = body.decoding, !isWhole(decoding) { return }
+    let isToBegin = body.ended()
     bodyIsOver()
     guard outgoing != nil else { return }
-    buffer.finish()
     wakeSender()
     if isToBegin { begin() }
   }
@@ -90,22 +85,18 @@ extension Forwarding: BodyReader {
 // The upstream's side of the body.
 extension Forwarding {
   func attempt(_ attempt: Attempt, provideBody target: UnsafeMutableRawBufferPointer) -> BodySupply {
-    let read = buffer.read(into: target)
-    if isBufferFull, buffer.wantsMore {
-      isBufferFull = false
-      if let bodyDecoding { goOn(bodyDecoding) } else { exchange.resumeReading() }
+    let (read, makesRoom) = body.read(into: target)
+    if makesRoom {
+      if let decoding = body.decoding { goOn(decoding) } else { exchange.resumeReading() }
     }
-    switch read {
-    case .bytes(let count): return .bytes(count)
-    case .end: return .end
-    case .wait:
-      wantsBytes = true
-      return .pause
+    return switch read {
+    case .bytes(let count): .bytes(count)
+    case .end: .end
+    case .wait: .pause
     }
   }
 
   func attemptRewindsBody(_ attempt: Attempt) -> Bool {
-    wantsBytes = false
-    return buffer.rewind()
+    body.rewind()
   }
 }

@@ -52,7 +52,7 @@ extension Forwarding {
         answer(.tooManyCodedBodies, as: .forwarded(.rejected))
         return false
       }
-      bodyDecoding = BodyDecoding(decoder)
+      body.decoding = BodyDecoding(decoder)
       return true
     }
   }
@@ -86,13 +86,12 @@ extension Forwarding {
   /// Whether bytes are pending, which are decoded in the next turn, or once there is room.
   private func waits(for coder: BodyCoder) -> Bool {
     guard coder.hasPending else { return false }
-    isBufferFull = !buffer.wantsMore
-    if !isBufferFull { exchange.loop.schedule(coder.turnTimer, at: .now, handler: self) }
+    if body.looksForRoom() { exchange.loop.schedule(coder.turnTimer, at: .now, handler: self) }
     return true
   }
 
   func decodeMore() {
-    guard outgoing != nil, let coder = bodyDecoding?.coder, buffer.wantsMore else { return }
+    guard outgoing != nil, let coder = body.decoding?.coder, body.hasRoom else { return }
     let isDecoded = decode(by: coder) { coder, sink throws(CompressionError) in
       try coder.step(in: exchange.loop.turnTime, into: sink)
     }
@@ -103,7 +102,7 @@ extension Forwarding {
 
   /// Whether the body that has ended is complete in its coding.
   func isWhole(_ decoding: BodyDecoding) -> Bool {
-    guard let coder = decoding.coder else { return bodyDefect == nil }
+    guard let coder = decoding.coder else { return body.defect == nil }
     let isDecoded = decode(by: coder) { coder, sink throws(CompressionError) in try coder.finish(into: sink) }
     decoding.end(for: self)
     return isDecoded
@@ -114,7 +113,7 @@ extension Forwarding {
     by coder: BodyCoder, _ work: (BodyCoder, (UnsafeRawBufferPointer) -> Void) throws(CompressionError) -> Void
   ) -> Bool {
     do throws(CompressionError) {
-      try work(coder) { buffer.append($0) }
+      try work(coder) { body.append($0) }
       return true
     } catch {
       switch error {

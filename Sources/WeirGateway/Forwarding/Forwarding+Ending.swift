@@ -12,8 +12,8 @@ extension Forwarding {
     } else if isResponseBad {
       failure = nil
       answerUnlessFallback(.badResponse, as: .forwarded(.transportError))
-    } else if status == 0, bodyDefect != nil || outcome == .cancelled && waitsForClient {
-      if bodyDefect == nil { bodyDefect = .tooSlow }
+    } else if status == 0, body.defect != nil || outcome == .cancelled && body.holdsUpstreamUp {
+      body.refuse(.tooSlow)
       answerBadBody()
     } else if status == 0 {
       answerUnlessFallback(GatewayAnswer(outcome, failure), as: GatewayOutcome(outcome, failure))
@@ -22,7 +22,7 @@ extension Forwarding {
       leaveLimits()
       // A truncated response must not look like a complete one. A tunnel goes on.
       if failure != nil { exchange.abort() } else if status != 101 { exchange.end() }
-      end(bodyDefect?.outcome ?? .forwarded(outcome), at: now)
+      end(body.defect?.outcome ?? .forwarded(outcome), at: now)
     }
   }
 
@@ -51,7 +51,7 @@ extension Forwarding {
     if let reason = answer.refusal {
       fields.add("X-No-Retry", ShedReason.overload.rawValue)
       // The field says that nothing was sent, which is not so if a retry was refused.
-      if startedCount == 0 { fields.add("X-Weir-Refused", reason.rawValue) }
+      if tally.started == 0 { fields.add("X-Weir-Refused", reason.rawValue) }
     }
     addRequestID(to: &fields)
     exchange.respond(status: answer.status, fields: fields, text: answer.text)
@@ -88,7 +88,7 @@ extension Forwarding {
     exchange.forgetCallbacks()
     bodyIsOver()
     if coder != nil { dropCoder() }
-    bodyDecoding?.end(for: self)
+    body.decoding?.end(for: self)
     leaveTunnelPlace()
     leaveLimits()
     forgetClientWait()
@@ -113,7 +113,7 @@ extension Forwarding {
   /// says so. A client's mistakes and an application's own errors don't count.
   private var isFailure: Bool {
     // Refusals of load control have lines of their own (``UpstreamLog``).
-    guard !isClientGone, bodyDefect == nil, ownAnswer?.refusal == nil else { return false }
+    guard !isClientGone, body.defect == nil, ownAnswer?.refusal == nil else { return false }
     switch status {
     case 502, 503, 504, 508: return true
     default: return failure != nil && failure != .cancelled && ownAnswer == nil
@@ -129,7 +129,7 @@ extension Forwarding {
       FailedRequest(
         kind: .init(route: route?.name ?? "", status: status, outcome: outcome.label), method: exchange.head.method,
         upstream: upstream?.authority ?? "", endpoint: terms.lastEndpoint,
-        seconds: MonotonicTime.now.seconds(since: began), attempts: startedCount, error: failure?.label ?? "",
+        seconds: MonotonicTime.now.seconds(since: began), attempts: tally.started, error: failure?.label ?? "",
         text: text, traceID: marks?.trace?.traceID))
   }
 
@@ -142,7 +142,7 @@ extension Forwarding {
         "route": .string(route < 0 ? "" : plan.plan.table.routes[route].name),
         "method": .string(exchange.head.method), "path": .string(exchange.head.path), "status": .integer(status),
         "outcome": .string(outcome.label), "seconds": .seconds(seconds),
-        "attempts": .integer(startedCount),
+        "attempts": .integer(tally.started),
         "client": .string(edge.reportedClient(of: exchange).map { "\($0)" } ?? "\(exchange.peer)"),
         "error": .string(failure?.label ?? ""),
       ])

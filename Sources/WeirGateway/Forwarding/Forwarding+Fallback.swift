@@ -32,7 +32,8 @@ extension Forwarding {
     next.priority = terms.priority
     next.callerLeaves = terms.callerLeaves
     let verdict = next.verdict(
-      on: .retry(after: 0, source: .backoff), canReplayBody: canReplayBody, deadline: deadline, at: now)
+      on: .retry(after: 0, source: .backoff), canReplayBody: canReplayBody, deadline: tally.deadline,
+      at: now)
     if case .deny(let reason) = verdict {
       denyFallback(by: next, reason)
       return false
@@ -42,10 +43,9 @@ extension Forwarding {
     terms = next
     outgoing = OutgoingRequest(fallback: request, by: route, fields: fields)
     machine = ExchangeMachine(mayRetry: route.mayConnectElsewhere)
-    (failure, head, ending, lastStatus, grantedReason) = (nil, nil, nil, nil, nil)
+    (failure, head, ending, grantedReason) = (nil, nil, nil, nil)
     isResponseBad = false
-    startedBefore = startedCount
-    forwardBegan = now
+    tally.begins(at: now)
     beginExchange(by: route)
     return true
   }

@@ -28,7 +28,7 @@ extension Forwarding {
     request.outcome = outcome.label
     request.error = failure?.label ?? ""
     request.seconds = seconds
-    request.attempts = startedCount
+    request.attempts = tally.started
     request.traceID = marks?.trace?.traceID
     if isFailure { recent.noteFailure(request) }
     request.seconds = measured

@@ -15,7 +15,7 @@ extension Forwarding {
   /// Whether the client ends a stream by leaving now. It does not if it leaves with a part of what it was promised, or
   /// has not sent its whole request.
   var endsStream: Bool {
-    streamBegan != nil && exchange.hasClientLeft && bodyTimer == nil
+    streamBegan != nil && exchange.hasClientLeft && body.timer == nil
       && (isRecoded || head?.value(forField: "Content-Length") == nil)
   }
 
@@ -24,7 +24,7 @@ extension Forwarding {
   func deadlineIsOver() {
     // The timer stays armed at a stream's head, since the response may still be taken back.
     if streamBegan != nil { return }
-    if wantsBytes && !machine.isPassing || clientWait?.since != nil { return fail(.cancelled) }
+    if body.isAwaited && !machine.isPassing || clientWait?.since != nil { return fail(.cancelled) }
     let seconds = outgoing?.route.timeout ?? 0
     fail(.transfer(TransferFailure(.timedOut, "the request took longer than its route allows (timeout: \(seconds) s)")))
   }

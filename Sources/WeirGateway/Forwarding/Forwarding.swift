@@ -35,20 +35,12 @@ final class Forwarding {
   @exclusivity(unchecked) var head: ResponseHead?
   /// The end of the transfer, kept while the client has not taken the whole response.
   @exclusivity(unchecked) var ending: (error: TransferError?, report: TransferReport)?
-  /// The status of the last attempt that has ended.
-  @exclusivity(unchecked) var lastStatus: Int?
-  /// The number of attempts that were put on the wire, and of those among them that went to another upstream before.
-  @exclusivity(unchecked) var startedCount = 0
-  @exclusivity(unchecked) var startedBefore = 0
+  /// What the attempts have cost.
+  @exclusivity(unchecked) var tally = UpstreamTally()
   /// Whether the upstream has no endpoint, for which the request waits.
   @exclusivity(unchecked) private var awaitsEndpoints = false
   /// The reason why the next attempt was granted.
   @exclusivity(unchecked) var grantedReason: RetryReason?
-  /// The time at which the request to the upstream began, and the time at which it must be over.
-  @exclusivity(unchecked) var forwardBegan = MonotonicTime(nanoseconds: 0)
-  @exclusivity(unchecked) private(set) var deadline = MonotonicTime.distantFuture
-  /// Seconds for which the request was at upstreams; nil before the first time has ended.
-  @exclusivity(unchecked) var upstreamSeconds: Double?
   /// The request's trace and identifier; nil without any.
   @exclusivity(unchecked) var marks: RequestMarks?
   /// The address of the client, which a trusted proxy may report. Found when it is first asked for.
@@ -63,18 +55,7 @@ final class Forwarding {
   private(set) lazy var delayTimer = LoopTimer()
   private(set) lazy var hedgeTimer = LoopTimer()
 
-  @exclusivity(unchecked) var buffer = ReplayBuffer()
-  /// Whether the sending side found the buffer empty and waits for bytes.
-  @exclusivity(unchecked) var wantsBytes = false
-  /// Whether the receiving side found the buffer full and waits for room.
-  var isBufferFull = false
-  @exclusivity(unchecked) var intake = BodyIntake()
-  /// The timer of the body's pace, while the body comes.
-  @exclusivity(unchecked) var bodyTimer: LoopTimer?
-  /// The gate that the body has entered, while it streams.
-  @exclusivity(unchecked) var gate: UploadGate?
-  /// Set for a body that is decoded on its way.
-  @exclusivity(unchecked) var bodyDecoding: BodyDecoding?
+  @exclusivity(unchecked) var body = IncomingBody()
   /// Codes or decodes the response's body; nil if it passes unchanged.
   @exclusivity(unchecked) var coder: BodyCoder?
   /// Set once the response has waited for its client.
@@ -94,8 +75,6 @@ final class Forwarding {
   /// Whether the client has ended such a response, which is its normal end.
   @exclusivity(unchecked) var hasEndedStream = false
   @exclusivity(unchecked) var isResponseBad = false
-  /// Why the request's body is not taken, if it is not.
-  @exclusivity(unchecked) var bodyDefect: BodyDefect?
   @exclusivity(unchecked) var isOver = false
 
   private init(_ exchange: Exchange, from edge: ListenerEdge, method: String, plan: ActivePlan) {
@@ -143,7 +122,7 @@ final class Forwarding {
           forward(
             OutgoingRequest(
               route: route, method: name, target: target, fields: fields,
-              body: bodyDecoding == nil ? bodyLength : .chunked, retriesBefore: retries,
+              body: body.decoding == nil ? bodyLength : .chunked, retriesBefore: retries,
               upgrade: upgrade(by: route)), wishes)
         }
       }
@@ -188,7 +167,7 @@ final class Forwarding {
         address: address, authority: authority, trust: edge.trust(in: exchange.peer),
         facts: edge.facts(of: exchange), listener: edge.name, isHTTP10: isHTTP10, marks: marks,
         countsForwards: knownMethod == .trace || knownMethod == .options)
-      if bodyDecoding != nil { return route.headers.request(DecodedRequest(head: exchange.head.fields), from: client) }
+      if body.decoding != nil { return route.headers.request(DecodedRequest(head: exchange.head.fields), from: client) }
       return route.headers.request(exchange.head.fields, from: client)
     }
   }
@@ -235,13 +214,13 @@ final class Forwarding {
   /// Begins the attempts. The request is there, or as much of it as is kept.
   func begin() {
     guard let outgoing else { return }
-    forwardBegan = .now
-    deadline = forwardBegan.advanced(bySeconds: outgoing.route.timeout)
+    tally.begins(at: .now)
+    tally.deadline = tally.began.advanced(bySeconds: outgoing.route.timeout)
     beginExchange(by: outgoing.route)
   }
 
   func beginExchange(by route: RoutePlan) {
-    exchange.loop.schedule(deadlineTimer, at: deadline, handler: self)
+    exchange.loop.schedule(deadlineTimer, at: tally.deadline, handler: self)
     observer?.exchangeBegan(self)
     if !waitsForEndpoints(of: route) { perform(machine.begin()) }
   }
@@ -275,7 +254,7 @@ final class Forwarding {
     if machine.isEnding { return }
     failure = reason
     if coder != nil { dropCoder() }
-    bodyDecoding?.end(for: self)
+    body.decoding?.end(for: self)
     perform(machine.end())
   }
 
@@ -285,12 +264,12 @@ final class Forwarding {
     let now = MonotonicTime.now
     let outcome = RequestOutcome(failure, status: attempt?.status)
     attempt = nil
-    upstreamSeconds = (upstreamSeconds ?? 0) + now.seconds(since: forwardBegan)
+    tally.ends(at: now)
     observer?.exchange(
       self,
       didSettle: ExchangeEnd(
-        outcome: outcome, isDestinationsFault: outcome.isDestinationsFault(status: lastStatus),
-        attempts: startedCount - startedBefore, duration: (streamBegan ?? now).seconds(since: forwardBegan)))
+        outcome: outcome, isDestinationsFault: outcome.isDestinationsFault(status: tally.lastStatus),
+        attempts: tally.startedHere, duration: (streamBegan ?? now).seconds(since: tally.began)))
     conclude(outcome, at: now)
   }
 
@@ -305,7 +284,7 @@ final class Forwarding {
 
   private func clientLeft() {
     isClientGone = true
-    if intake.stage == .gathering, bodyTimer != nil {
+    if body.isGathering, body.timer != nil {
       endWithoutClient(.cancelled)
     } else if endsStream, !machine.isEnding {
       hasEndedStream = true
@@ -318,14 +297,14 @@ final class Forwarding {
 
   /// Whether the client has given up its wait for the upstream. It has not if the upstream still waits for the rest of
   /// the request, or if the server has ended the connection.
-  private var hasGivenUp: Bool { isClientGone && exchange.hasClientLeft && !waitsForClient }
+  private var hasGivenUp: Bool { isClientGone && exchange.hasClientLeft && !body.holdsUpstreamUp }
 
   private func noteAbandoned() {
     guard hasGivenUp, !machine.isEnding, attempt != nil || awaitsEndpoints, let destination else { return }
     let phase = machine.stage == .delaying ? .queue : attempt?.abandonedPhase ?? .queue
     observer?.exchange(self, abandonedIn: phase)
     plan.countAbandoned(route)
-    plan.log.abandoned(destination, in: phase, after: MonotonicTime.now.seconds(since: forwardBegan))
+    plan.log.abandoned(destination, in: phase, after: MonotonicTime.now.seconds(since: tally.began))
   }
 
   /// Why the present attempt is ended from outside.
@@ -334,9 +313,6 @@ final class Forwarding {
     return failure?.transferFailure?.code == .timedOut ? .timedOut : .withdrawn
   }
 
-  /// Whether the time that has passed was spent waiting for the client's body: the upstream has taken all that came.
-  var waitsForClient: Bool { intake.stage == .streaming && wantsBytes }
-
   /// The body comes too slowly.
   func bodyIsTooSlow() {
     refuseBody(.tooSlow)
@@ -344,22 +320,22 @@ final class Forwarding {
 
   /// Ends the request because of its body.
   func refuseBody(_ defect: BodyDefect) {
-    if bodyDefect == nil { bodyDefect = defect }
-    bodyDecoding?.end(for: self)
-    if intake.stage == .gathering { answerBadBody() } else { fail(.cancelled) }
+    body.refuse(defect)
+    body.decoding?.end(for: self)
+    if body.isGathering { answerBadBody() } else { fail(.cancelled) }
   }
 
   func answerBadBody() {
-    guard let bodyDefect else { return }
+    guard let defect = body.defect else { return }
     exchange.closeAfterResponse()
-    answer(bodyDefect.answer, as: bodyDefect.outcome)
+    answer(defect.answer, as: defect.outcome)
   }
 
   /// Too many requests stream a body to the upstream.
   func uploadIsRefused() {
     exchange.closeAfterResponse()
     // The time of the attempts, which a fallback may need, begins here.
-    if let seconds = outgoing?.route.timeout { deadline = MonotonicTime.now.advanced(bySeconds: seconds) }
+    if let seconds = outgoing?.route.timeout { tally.deadline = MonotonicTime.now.advanced(bySeconds: seconds) }
     answerUnlessFallback(.tooManyUploads, as: .forwarded(.rejected))
   }
 }
@@ -368,13 +344,13 @@ extension Forwarding: TimerHandler {
   func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
     if timer === deadlineTimer {
       deadlineIsOver()
-    } else if timer === bodyTimer {
+    } else if timer === body.timer {
       bodyTimeIsOver()
     } else if timer === hedgeTimer {
       hedgeIsDue()
     } else if let coder, timer === coder.turnTimer || timer === coder.flushTimer {
       coderIsDue(coder, isForTurn: timer === coder.turnTimer)
-    } else if timer === bodyDecoding?.turnTimer {
+    } else if timer === body.decoding?.turnTimer {
       decodeMore()
     } else if let clientWait, timer === clientWait.timer {
       clientWaitIsOver(clientWait, at: now)
