@@ -94,7 +94,9 @@ extension Forwarding: ExchangeRun {
 
 // The attempts' delegate: their questions and reports.
 extension Forwarding: AttemptDelegate {
-  func attemptMayStart(_ attempt: Attempt) -> Bool { machine.mayStart(attempt.number) }
+  func attemptMayStart(_ attempt: Attempt) -> Bool {
+    if case .trying = machine.stage { machine.present == attempt.number } else { false }
+  }
 
   func attempt(_ attempt: Attempt, wasRejected reason: Rejection) {
     failure = .rejected(reason)
@@ -147,7 +149,7 @@ extension Forwarding: AttemptDelegate {
   }
 
   func attempt(_ attempt: Attempt, didReceiveHead head: ResponseHead) -> Flow {
-    if machine.isEnding { return .stop }
+    if machine.stage.isEnding { return .stop }
     attempt.noteLatency()
     let switches = head.status == 101 && attempt.hasSwitched
     // A switch that was asked for is a success.
@@ -190,7 +192,7 @@ extension Forwarding: AttemptDelegate {
   }
 
   func attempt(_ attempt: Attempt, didReceiveBody bytes: UnsafeRawBufferPointer) -> Flow {
-    if machine.isEnding { return .stop }
+    if machine.stage.isEnding { return .stop }
     if let coder { return code(bytes, by: coder, attempt) }
     attempt.handedOn(bytes.count)
     if !exchange.write(bytes) { awaitClient(attempt) }
@@ -210,7 +212,7 @@ extension Forwarding: AttemptDelegate {
   func attemptConcludes(_ attempt: Attempt) {
     guard let (error, report) = ending else { return }
     ending = nil
-    if !machine.isEnding { return finish(attempt, error, report) }
+    if !machine.stage.isEnding { return finish(attempt, error, report) }
     attempt.measured(report)
     attemptWasCancelled(attempt)
   }
@@ -233,7 +235,7 @@ extension Forwarding: AttemptDelegate {
   /// Handles the end of an attempt.
   private func ended(_ attempt: Attempt, _ failure: TransferFailure?, hasBroken: Bool = false) {
     guard endsWith(attempt) else { return lose(attempt, failure) }
-    if let failure, !machine.isEnding { self.failure = .transfer(failure) }
+    if let failure, !machine.stage.isEnding { self.failure = .transfer(failure) }
     if failure != nil { takeBack() }
     let report = complete(attempt, failure)
     attempt.connectionUsed(isIdle: failure == nil && !hasBroken)

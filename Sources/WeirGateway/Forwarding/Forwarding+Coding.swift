@@ -53,7 +53,7 @@ extension Forwarding {
   /// - Parameter isForTurn: Whether a new turn has begun for bytes that wait; otherwise the client is to get what has
   ///   come.
   func coderIsDue(_ coder: BodyCoder, isForTurn: Bool) {
-    guard let attempt, !machine.isEnding else { return }
+    guard let attempt, !machine.stage.isEnding else { return }
     if isForTurn { return codeMore(coder, attempt) }
     _ = write(by: coder, attempt) { sink throws(CompressionError) in try coder.flush(into: sink) }
   }

@@ -24,7 +24,7 @@ extension Forwarding {
   func deadlineIsOver() {
     // The timer stays armed at a stream's head, since the response may still be taken back.
     if streamBegan != nil { return }
-    if body.isAwaited && !machine.isPassing || clientWait?.since != nil { return fail(.cancelled) }
+    if body.isAwaited && machine.stage != .passing || clientWait?.since != nil { return fail(.cancelled) }
     let seconds = outgoing?.route.timeout ?? 0
     fail(.transfer(TransferFailure(.timedOut, "the request took longer than its route allows (timeout: \(seconds) s)")))
   }

@@ -251,7 +251,7 @@ final class Forwarding {
 
   /// Ends the request from outside, with `reason` as its failure; nil for an end that is none.
   func fail(_ reason: ExchangeFailure?) {
-    if machine.isEnding { return }
+    if machine.stage.isEnding { return }
     failure = reason
     if coder != nil { dropCoder() }
     body.decoding?.end(for: self)
@@ -286,7 +286,7 @@ final class Forwarding {
     isClientGone = true
     if body.isGathering, body.timer != nil {
       endWithoutClient(.cancelled)
-    } else if endsStream, !machine.isEnding {
+    } else if endsStream, !machine.stage.isEnding {
       hasEndedStream = true
       fail(nil)
     } else {
@@ -300,7 +300,7 @@ final class Forwarding {
   private var hasGivenUp: Bool { isClientGone && exchange.hasClientLeft && !body.holdsUpstreamUp }
 
   private func noteAbandoned() {
-    guard hasGivenUp, !machine.isEnding, attempt != nil || awaitsEndpoints, let destination else { return }
+    guard hasGivenUp, !machine.stage.isEnding, attempt != nil || awaitsEndpoints, let destination else { return }
     let phase = machine.stage == .delaying ? .queue : attempt?.abandonedPhase ?? .queue
     observer?.exchange(self, abandonedIn: phase)
     plan.countAbandoned(route)

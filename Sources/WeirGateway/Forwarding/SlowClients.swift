@@ -116,7 +116,7 @@ extension Forwarding {
 
   /// The client may have been waited for long enough.
   func clientWaitIsOver(_ wait: ClientWait, at now: MonotonicTime) {
-    guard let since = wait.since, let attempt, !machine.isEnding, attempt.machine.place == .slot else { return }
+    guard let since = wait.since, let attempt, !machine.stage.isEnding, attempt.machine.place == .slot else { return }
     if now < since.advanced(bySeconds: SlowClients.patience) { return schedule(wait, since: since) }
     let bound = LoopBound(confining: self, on: exchange.loop)
     let reader = plan.slowClients.park(exchange, since: began) {

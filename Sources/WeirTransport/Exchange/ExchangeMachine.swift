@@ -33,6 +33,14 @@ package struct ExchangeMachine: Sendable {
     /// The exchange was ended from outside, but the present attempt has not reported its end yet.
     case ending
     case over
+
+    /// Whether the exchange is over, or was ended from outside.
+    package var isEnding: Bool {
+      switch self {
+      case .ending, .over: true
+      default: false
+      }
+    }
   }
 
   package enum Action: Hashable, Sendable {
@@ -77,10 +85,6 @@ package struct ExchangeMachine: Sendable {
     self.mayRetry = mayRetry
   }
 
-  /// Whether a head has gone to the caller.
-  package var isPassing: Bool { stage == .passing }
-  /// Whether the exchange was ended from outside.
-  package var isEnding: Bool { stage == .ending || stage == .over }
   /// Whether failures may be asked about.
   package var asks: Bool { mayRetry && !isRefusedRetries }
 
@@ -107,9 +111,6 @@ package struct ExchangeMachine: Sendable {
     guard stage == .preparing, !isInterrupted else { return .none }
     return asks ? enter(.deciding(atHead: false), .decide) : settle()
   }
-
-  /// Whether an attempt that gets a slot may start. False if the attempt is no longer wanted.
-  package func mayStart(_ number: Int) -> Bool { stage == .trying && number == present }
 
   /// The destination did not admit the attempt.
   package mutating func rejected() -> Action { stage == .trying && !isInterrupted ? settle() : .none }

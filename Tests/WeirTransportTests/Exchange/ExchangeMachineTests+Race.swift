@@ -35,7 +35,7 @@ extension ExchangeMachineTests {
     let asRival = machine.isOnWire(2, hedges: 1)
     #expect(!asRival)
     #expect(machine.race?.runners == [1, 2])
-    #expect(!machine.mayStart(2), "a rival has its slot from its beginning")
+    #expect(machine.present == 1, "a rival has its slot from its beginning")
   }
 
   @Test func withoutHedgesThereIsNoRace() {

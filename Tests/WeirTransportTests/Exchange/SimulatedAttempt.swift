@@ -78,7 +78,7 @@ extension ExchangeSimulationTests {
         giveBack()
         return leave()
       }
-      if !exchange.machine.mayStart(number) { world.violate("\(self) waits, and is not wanted") }
+      if exchange.machine.stage != .trying || exchange.machine.present != number { world.violate("\(self) waits, and is not wanted") }
       ticket = nil
       perform(machine.granted())
     }

@@ -89,7 +89,7 @@ extension ExchangeSimulationTests {
     }
 
     private func fail(_ reason: String) {
-      if machine.isEnding { return }
+      if machine.stage.isEnding { return }
       world.note("\(number): \(reason) in \(machine.stage)")
       see()
       hasFailed = true
@@ -287,7 +287,7 @@ extension ExchangeSimulationTests {
 
     /// Whether the rest may come.
     func didReceiveHead(_ attempt: Attempt, _ status: Int) -> Bool {
-      if machine.isEnding { return false }
+      if machine.stage.isEnding { return false }
       let (isFirst, hasRivals) = (attempt === self.attempt, !rivals.isEmpty)
       guard goesOn(attempt, status: status) else {
         world.see(isFirst ? "the first is out" : "the hedge is out")
@@ -304,7 +304,7 @@ extension ExchangeSimulationTests {
 
     /// Whether the rest may come.
     func didReceiveBody(_ attempt: Attempt) -> Bool {
-      if machine.isEnding { return false }
+      if machine.stage.isEnding { return false }
       if !caller.hasResponse || attempt !== self.attempt { world.violate("\(attempt): body without a head") }
       if caller.write(isBlocked: world.chance(3)) { return true }
       world.see("slow caller")
@@ -321,7 +321,7 @@ extension ExchangeSimulationTests {
     func attemptConcludes(_ attempt: Attempt) {
       guard hasEnding else { return }
       hasEnding = false
-      if !machine.isEnding { return finish(attempt, failed: false) }
+      if !machine.stage.isEnding { return finish(attempt, failed: false) }
       attemptWasCancelled(attempt)
     }
 
@@ -337,7 +337,7 @@ extension ExchangeSimulationTests {
       }
       if attempt !== self.attempt { world.violate("\(attempt) is the last, and not the present one") }
       if failed, attempt.status == nil, attempt.number > machine.retries + 1 { world.see("all fail") }
-      if failed, !machine.isEnding { hasFailed = true }
+      if failed, !machine.stage.isEnding { hasFailed = true }
       if failed, caller.hasResponse {
         wasTakenBack = caller.retract()
         if !wasTakenBack { world.see("not taken back") }
@@ -369,7 +369,7 @@ extension ExchangeSimulationTests {
       if !wasEnded, machine.attempts != begun { world.violate("\(number): \(machine.attempts) of \(begun) attempts") }
       let started = made.count { $0.machine.hasStarted }
       if startedCount != started { world.violate("\(number): \(startedCount) of \(started) attempts are counted") }
-      if machine.isPassing != caller.hasResponse, machine.stage != .ending {
+      if (machine.stage == .passing) != caller.hasResponse, machine.stage != .ending {
         world.violate("\(number): \(machine.stage), and the caller's response is another matter")
       }
       if settles != (machine.stage == .over ? 1 : 0) { world.violate("\(number) settled \(settles) times") }
