@@ -78,7 +78,8 @@ extension ExchangeSimulationTests {
         giveBack()
         return leave()
       }
-      if exchange.machine.stage != .trying || exchange.machine.present != number { world.violate("\(self) waits, and is not wanted") }
+      let isWanted = exchange.machine.stage == .trying && exchange.machine.present == number
+      if !isWanted { world.violate("\(self) waits, and is not wanted") }
       ticket = nil
       perform(machine.granted())
     }
