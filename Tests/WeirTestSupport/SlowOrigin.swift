@@ -1,21 +1,28 @@
-import Dispatch
 import Foundation
 import Synchronization
 
 /// A server that works on one request at a time, in the order in which they came, and finishes the work of callers that
-/// have left.
+/// have left. It works by the clock: a busy machine makes its answers late, but not fewer.
 package final class SlowOrigin: Sendable {
   private final class Work: Sendable {
-    let queue = DispatchQueue(label: "slow origin")
     let count = Atomic(0)
-    let seconds: Double
+    private let seconds: Double
+    /// When the work on all that has come is done.
+    private let end = Mutex(ContinuousClock.now)
+    private let isOver = Atomic(false)
 
     init(seconds: Double) { self.seconds = seconds }
 
     func doOne() {
-      queue.sync { letPass(seconds) }
+      let due = end.withLock { end in
+        end = max(end, .now) + .seconds(seconds)
+        return end
+      }
+      while !isOver.load(ordering: .relaxed), .now < due { letPass(min(0.05, max(0, (due - .now) / .seconds(1)))) }
       count.add(1, ordering: .relaxed)
     }
+
+    func stop() { isOver.store(true, ordering: .relaxed) }
   }
 
   private let server: ScriptedServer
@@ -28,6 +35,9 @@ package final class SlowOrigin: Sendable {
     server = try ScriptedServer(Script(.forever([.request, .call { work.doOne() }, .send(okResponse("x"))])))
   }
 
+  deinit { work.stop() }
+
+  package var port: Int { server.port }
   package var url: String { server.url }
 
   /// The requests that it has worked off, also for callers that had left.

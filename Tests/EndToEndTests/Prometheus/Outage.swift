@@ -146,26 +146,10 @@ final class Outage: Sendable {
     return try await impatient(job, port: server.port, perSecond: perSecond, keep: server)
   }
 
-  /// An upstream that does one request after another, each in 50 ms. A busy machine makes its answers late, but not fewer.
+  /// An upstream that does one request after another, each in 50 ms.
   static func busy(_ job: String, perSecond: Double) async throws -> Outage {
-    let line = Line()
-    let server = try ScriptedServer(
-      Script(.forever([.head, .call { letPass(line.seconds(toDo: 0.05)) }, .send(okResponse("well"))])))
-    return try await impatient(job, port: server.port, perSecond: perSecond, keep: server)
-  }
-
-  /// What waits to be done by one who does one thing after another.
-  private final class Line: Sendable {
-    private let end = Mutex(ContinuousClock.now)
-
-    /// The time until another piece of work is done, which takes so many seconds.
-    func seconds(toDo work: Double) -> Double {
-      end.withLock { end in
-        let now = ContinuousClock.now
-        end = max(end, now) + .seconds(work)
-        return (end - now) / .seconds(1)
-      }
-    }
+    let origin = try SlowOrigin(seconds: 0.05)
+    return try await impatient(job, port: origin.port, perSecond: perSecond, keep: origin)
   }
 
   /// An upstream that answers 429 to `ofTen` of each ten requests.

@@ -87,32 +87,16 @@ private final class OverloadedRig: Sendable {
   let lines = LoggedLines()
   let callers: Callers
   let port: Int
-  private let upstream: ScriptedServer
-  private let work = Work()
+  private let upstream: SlowOrigin
 
   init() throws {
-    upstream = try ScriptedServer(Script(.forever([.head, .call { [work] in work.doOne() }, .send(okResponse("ok"))])))
+    upstream = try SlowOrigin(seconds: 0.05)
     port = upstream.port
     rig = try GatewayRig(Route(to: port), window: 1, log: lines.log)
     callers = Callers(rig)
   }
 
-  deinit {
-    callers.end()
-    work.end()
-  }
-
-  /// One request at a time.
-  private final class Work: Sendable {
-    private let turn = NSLock()
-    private let isOver = Atomic(false)
-
-    func doOne() {
-      turn.withLock { if !isOver.load(ordering: .relaxed) { letPass(0.05) } }
-    }
-
-    func end() { isOver.store(true, ordering: .relaxed) }
-  }
+  deinit { callers.end() }
 
   func warmUp() throws -> Bool {
     let client = try rig.client()
