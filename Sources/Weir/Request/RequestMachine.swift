@@ -11,7 +11,7 @@
 ///             └──────────────────┴───────────────┴─► deciding ─► serializing ─► settled
 ///         ready, admitting, transferring ─► cancelling ─► serializing
 /// ```
-/// What leads from `creating` to the end of the attempts is the exchange's (``ExchangeMachine``). `cancel` and `fail` lead
+/// The way from `creating` to the end of the attempts is the exchange's (``ExchangeMachine``). `cancel` and `fail` lead
 /// from every stage before `settled` to `serializing`, through `cancelling` if there is a task.
 struct RequestMachine: Sendable {
   typealias State = Request.State
@@ -49,7 +49,7 @@ struct RequestMachine: Sendable {
   /// An action for the shell.
   enum Action: Equatable, Sendable {
     case none
-    /// What the exchange says.
+    /// The exchange's next action.
     case exchange(ExchangeMachine.Action)
     /// Leave the queue for a slot, and announce that the task exists but is suspended.
     case hold

@@ -35,7 +35,7 @@ final class Forwarding {
   @exclusivity(unchecked) var head: ResponseHead?
   /// The end of the transfer, kept while the client has not taken the whole response.
   @exclusivity(unchecked) var ending: (error: TransferError?, report: TransferReport)?
-  /// What the attempts have cost.
+  /// The time and the attempts so far.
   @exclusivity(unchecked) var tally = UpstreamTally()
   /// Whether the upstream has no endpoint, for which the request waits.
   @exclusivity(unchecked) private var awaitsEndpoints = false

@@ -2,7 +2,7 @@ import WeirIO
 import WeirServer
 
 /// A request's body on its way from the client to the attempts: as much of it as is kept, which side waits for the other
-/// one, and why it is not taken, if it is not. A value.
+/// one, and why it is not taken, if it is not.
 struct IncomingBody {
   private var buffer = ReplayBuffer()
   private var intake = BodyIntake()

@@ -1,6 +1,6 @@
 internal import WeirIO
 
-/// What has to come before requests: a PROXY header, and a handshake.
+/// The connection before its first request: a PROXY header, and a handshake.
 extension Connection {
   /// Reads the PROXY header at the beginning of the held input, and goes on with what follows it.
   func takeProxyHeader() {
