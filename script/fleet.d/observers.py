@@ -136,8 +136,8 @@ class Alertmanager:
             f"--cluster.listen-address={self.cluster}",
             f"--cluster.peer={peer}",
             # The second tells what the first has not told by then. A machine that is short of time is late by seconds, whatever
-            # the durations of the rules.
-            f"--cluster.peer-timeout={max(15 / self.divisor, 3):g}s",
+            # the durations of the rules. It has to be less than the interval of a group, or the second tells of what is over.
+            f"--cluster.peer-timeout={max(15 / self.divisor, 4):g}s",
             "--log.level=warn",
         )
         await ready(self.process, f"http://{self.address}/-/ready")

@@ -74,7 +74,7 @@ def alert_failures(messages: list[Message], expected: set[Alert]) -> list[str]:
     >>> alert_failures([fires, ends], set(one))
     []
     >>> alert_failures([fires, Message(2, "b", "g", one), ends], set(one))
-    ['b told again what a had told: Down page fires']
+    ['b told again after 1.0 s what a had told: Down page fires']
     >>> alert_failures([fires], set(one))
     ['Down page was told of 1 times and resolved 0 times, not once each']
     >>> alert_failures([fires, ends], set())
@@ -84,7 +84,8 @@ def alert_failures(messages: list[Message], expected: set[Alert]) -> list[str]:
     for message in messages:
         before = last.get(message.group)
         if before and (before.firing, before.resolved) == (message.firing, message.resolved):
-            found.append(f"{message.sender} told again what {before.sender} had told: {content(message)}")
+            after = f"{message.at - before.at:.1f} s"
+            found.append(f"{message.sender} told again after {after} what {before.sender} had told: {content(message)}")
         last[message.group] = message
     told = changes(messages)
     for one in sorted(expected):
