@@ -123,6 +123,12 @@ final class RawClient {
     return pending
   }
 
+  /// Waits, without reading, until the peer has reset the connection.
+  func awaitReset() {
+    var look = pollfd(fd: descriptor, events: 0, revents: 0)
+    _ = poll(&look, 1, 30_000)
+  }
+
   /// Reads and drops bytes until so many have come or the connection ends; returns how many came.
   func discard(_ count: Int) -> Int {
     var taken = 0

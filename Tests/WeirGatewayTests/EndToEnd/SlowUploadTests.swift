@@ -87,7 +87,8 @@ import WeirTestSupport
     let gate = Gate()
     let upstream = try ScriptedServer(Script(.head, .wait(gate)))
     var route = try Route(to: upstream.port)
-    route.timeout = .milliseconds(500)
+    // Long enough for what the sockets' buffers take.
+    route.timeout = .seconds(3)
     let rig = try GatewayRig(route)
     let client = try rig.client()
     let size = 64 << 20
