@@ -5,6 +5,16 @@ import WeirTransport
 
 // The clients that may use listeners and routes, and the credentials that routes ask for.
 extension Forwarding {
+  /// Whether the request may enter the route that was found for it: whose limits and access rules are asked in this order.
+  /// If not, it has been answered, or it waits and will ask again.
+  func enters(_ index: Int) -> Bool {
+    route = index
+    let door = plan.plan.doors[index]
+    guard isAllowed(by: door?.clients), isWithinSize(index) else { return false }
+    if let door, !isAuthenticated(at: door) { return false }
+    return isWithinLimits(index)
+  }
+
   /// Whether rules about clients let the request's client in. If not, it has been answered.
   func isAllowed(by rules: ClientRules?) -> Bool {
     guard let rules, !rules.admit(client) else { return true }
@@ -56,4 +66,28 @@ extension Forwarding {
 
 extension Forwarding: RequestSender {
   var listener: [UInt8] { edge.name }
+}
+
+/// The access rules of a route, prepared.
+final class RouteDoor: Sendable {
+  /// Nil if all clients may enter.
+  let clients: ClientRules?
+  /// Nil if no credentials are asked for.
+  let gatekeeper: Gatekeeper?
+  /// The challenges for clients that have to log in (RFC 9110 §11.6.1).
+  let challenges: [String]
+
+  /// Nil for a route without such rules.
+  init?(_ route: Route, _ gatekeepers: [AccessRules: Gatekeeper]) {
+    if route.clients == nil, route.auth == nil { return nil }
+    clients = route.clients
+    gatekeeper = route.auth.flatMap { gatekeepers[$0.rules] }
+    challenges = route.auth.map { $0.rules.challenges(realm: $0.realm ?? route.name) } ?? []
+  }
+
+  /// The doors of routes, in their order.
+  static func of(_ routes: [Route], _ gatekeepers: Gatekeepers) -> [RouteDoor?] {
+    let known = gatekeepers.follow(routes.compactMap(\.auth?.rules))
+    return routes.map { RouteDoor($0, known) }
+  }
 }

@@ -137,7 +137,7 @@ extension Forwarding: AttemptDelegate {
 
   func attemptBegan(_ attempt: Attempt) {
     tally.startsAttempt()
-    isOnWire(attempt)
+    wentOnWire(attempt)
   }
 
   /// Passes an interim head on. A 100 is not the upstream's to give: the gateway itself has asked the client for its body.

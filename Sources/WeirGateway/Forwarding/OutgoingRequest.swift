@@ -16,10 +16,12 @@ final class OutgoingRequest {
   let body: BodyLength
   /// The number of retries that others made of the request before it came.
   let retriesBefore: Int
-  /// Whether another upstream could not answer the request.
-  let isFallback: Bool
   /// The protocols to which the upstream may switch; nil if none.
   let upgrade: String?
+  /// Whether the route's rules about retries count: not for a fallback, nor for a request that its sender retries.
+  private let followsRules: Bool
+  /// The plan for second attempts beside a slow one; nil if there is none.
+  let hedge: HedgePlan?
 
   init(
     route: RoutePlan, method: String, target: String, fields: HeaderBlock, body: BodyLength,
@@ -33,7 +35,16 @@ final class OutgoingRequest {
     self.body = body
     self.retriesBefore = retriesBefore
     self.upgrade = upgrade
-    isFallback = false
+    followsRules = retriesBefore == 0 || !route.leavesRetriesAlone
+    // Two attempts at once have the effect of one, and need no body each.
+    hedge =
+      if let plan = route.route.hedge, followsRules, upgrade == nil, case .none = body,
+        RequestMethods.idempotent.contains(method)
+      {
+        plan
+      } else {
+        nil
+      }
   }
 
   /// The request as it goes to another upstream.
@@ -48,28 +59,14 @@ final class OutgoingRequest {
     body = request.body
     retriesBefore = request.retriesBefore
     upgrade = request.upgrade
-    isFallback = true
+    followsRules = false
+    hedge = nil
   }
 
   /// The rules about retries; nil if there are none.
   var rules: RetryRules? { followsRules ? route.rules : nil }
   /// Whether anything may be retried.
   var mayRetry: Bool { followsRules && route.rules != nil || route.mayConnectElsewhere }
-  /// The plan for second attempts beside a slow one; nil if there is none.
-  var hedge: HedgePlan? {
-    guard let plan = route.route.hedge, !isLeftAlone, !isFallback, upgrade == nil, mayRunTwice else { return nil }
-    return plan
-  }
-
-  private var followsRules: Bool { !isLeftAlone && !isFallback }
-  /// Whether the request isn't retried here because its sender retries it.
-  private var isLeftAlone: Bool { retriesBefore > 0 && route.leavesRetriesAlone }
-
-  /// Whether two attempts at once have the effect of one, and need no body each.
-  private var mayRunTwice: Bool {
-    guard case .none = body else { return false }
-    return RequestMethods.idempotent.contains(method)
-  }
 
   /// The transfer of one attempt.
   var spec: TransferSpec {

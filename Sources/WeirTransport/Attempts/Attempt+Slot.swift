@@ -1,4 +1,5 @@
-import WeirIO
+import WeirCurl
+package import WeirIO
 
 // An attempt's way to its first slot, by the queue of its destination or by load control.
 extension Attempt {
@@ -77,4 +78,21 @@ extension Attempt {
   }
 
   func reject(_ reason: Rejection) { delegate?.attempt(self, wasRejected: reason) }
+}
+
+extension Attempt: TimerHandler {
+  package func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
+    if machine.stage == .draining {
+      unwanted.isGivenUp = true
+      delegate?.attemptReceiverIsLate(self)
+    } else if machine.hasStarted {
+      // The rest of an unwanted body does not come: a new connection is cheaper than waiting.
+      unwanted.isGivenUp = true
+      transfer?.cancel()
+    } else if machine.wait == .first, delegate?.attemptAwaitsSlot(self) ?? false {
+      departure = .timedOut
+      perform(machine.withdraw())
+      reject(.admissionTimeout)
+    }
+  }
 }

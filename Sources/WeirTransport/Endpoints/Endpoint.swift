@@ -164,3 +164,81 @@ package final class Endpoint: Sendable {
     latencyPart.store((part ?? .nan).bitPattern, ordering: .relaxed)
   }
 }
+
+/// Whether an endpoint may be picked. It fits into a word, which every worker reads without a lock.
+enum EndpointAvailability: Hashable, Sendable {
+  case available
+  /// Its weight grows, from a tenth at this time on.
+  case slowStart(since: MonotonicTime)
+  /// It is not picked before this time. From then on one request at a time tries it.
+  case ejected(until: MonotonicTime)
+  /// Active checks found it out of order.
+  case unhealthy
+
+  /// Whether the endpoint counts as available for priorities and shares.
+  var isAvailable: Bool {
+    switch self {
+    case .available, .slowStart: true
+    case .ejected, .unhealthy: false
+    }
+  }
+
+  /// The case in two bits, and the time above them.
+  var word: UInt64 {
+    switch self {
+    case .available: 0
+    case .slowStart(let time): Self.packed(time) | 1
+    case .ejected(let time): Self.packed(time) | 2
+    case .unhealthy: 3
+    }
+  }
+
+  init(word: UInt64) {
+    let time = MonotonicTime(nanoseconds: Int64(word >> 2))
+    switch word & 3 {
+    case 0: self = .available
+    case 1: self = .slowStart(since: time)
+    case 2: self = .ejected(until: time)
+    default: self = .unhealthy
+    }
+  }
+
+  /// Times are cut to 61 bits, more than 70 years.
+  private static func packed(_ time: MonotonicTime) -> UInt64 {
+    UInt64(min(max(0, time.nanoseconds), 1 << 61 - 1)) << 2
+  }
+}
+
+/// Numbers of all endpoints of a set together.
+final class EndpointTotals: Sendable {
+  private let attempts = Atomic<Int>(0)
+  private let availableCount = Atomic<Int>(0)
+  private let latencySeconds = Atomic<UInt64>(0)
+  private let latencyCount = Atomic<Int>(0)
+
+  /// Attempts in flight.
+  var active: Int { attempts.load(ordering: .relaxed) }
+
+  func begins() { attempts.wrappingAdd(1, ordering: .relaxed) }
+
+  func leaves() { attempts.wrappingSubtract(1, ordering: .relaxed) }
+
+  /// The number of endpoints that are available.
+  var available: Int {
+    get { availableCount.load(ordering: .relaxed) }
+    set { availableCount.store(newValue, ordering: .relaxed) }
+  }
+
+  /// A reader may see the seconds of one moment with the count of another. The mean is off for that moment.
+  var latencySum: LatencySum {
+    get {
+      LatencySum(
+        seconds: Double(bitPattern: latencySeconds.load(ordering: .relaxed)),
+        count: latencyCount.load(ordering: .relaxed))
+    }
+    set {
+      latencySeconds.store(newValue.seconds.bitPattern, ordering: .relaxed)
+      latencyCount.store(newValue.count, ordering: .relaxed)
+    }
+  }
+}

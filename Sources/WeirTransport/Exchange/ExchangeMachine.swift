@@ -174,7 +174,7 @@ package struct ExchangeMachine: Sendable {
   /// The attempt is on the wire. Returns whether a second one may follow, after the delay.
   ///
   /// - Parameter hedges: The number of second attempts allowed.
-  package mutating func isOnWire(_ number: Int, hedges: Int) -> Bool {
+  package mutating func wentOnWire(_ number: Int, hedges: Int) -> Bool {
     guard hedges > 0, number == present else { return false }
     if race == nil { race = HedgeRace(limit: hedges) }
     race?.begins(number)

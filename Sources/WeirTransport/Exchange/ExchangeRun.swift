@@ -131,8 +131,8 @@ extension ExchangeRun {
   // MARK: The race
 
   /// An attempt is on the wire. A second one follows after the delay, if there may be one.
-  package func isOnWire(_ attempt: Running) {
-    guard let hedge, change({ $0.isOnWire(attempt.number, hedges: hedge.limit) }) else { return }
+  package func wentOnWire(_ attempt: Running) {
+    guard let hedge, change({ $0.wentOnWire(attempt.number, hedges: hedge.limit) }) else { return }
     awaitHedge()
   }
 

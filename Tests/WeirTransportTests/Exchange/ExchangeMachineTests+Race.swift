@@ -6,10 +6,8 @@ import Testing
 extension ExchangeMachineTests {
   /// An exchange whose first attempt is on the wire, with so many beside it.
   private static func racing(rivals: Int = 1) -> ExchangeMachine {
-    var machine = ExchangeMachine()
-    _ = machine.begin()
-    _ = machine.prepared()
-    _ = machine.isOnWire(1, hedges: 2)
+    var machine = Self.trying
+    _ = machine.wentOnWire(1, hedges: 2)
     for _ in 0..<rivals {
       machine.grantHedge()
       _ = machine.hedge()
@@ -18,12 +16,10 @@ extension ExchangeMachineTests {
   }
 
   @Test func aRaceBeginsWithThePresentAttemptOnTheWire() {
-    var machine = ExchangeMachine()
-    _ = machine.begin()
-    _ = machine.prepared()
+    var machine = Self.trying
     #expect(machine.race == nil)
     #expect(!machine.mayHedge, "it waits for its slot")
-    let answers = [machine.isOnWire(2, hedges: 1), machine.isOnWire(1, hedges: 1)]
+    let answers = [machine.wentOnWire(2, hedges: 1), machine.wentOnWire(1, hedges: 1)]
     #expect(answers == [false, true])
     machine.grantHedge()
     #expect(!machine.mayHedge, "one is all there may be")
@@ -32,18 +28,16 @@ extension ExchangeMachineTests {
     #expect(machine.attempts == 2)
     #expect(machine.present == 1)
     #expect(machine.race?.runners == [1, 2])
-    let asRival = machine.isOnWire(2, hedges: 1)
+    let asRival = machine.wentOnWire(2, hedges: 1)
     #expect(!asRival)
     #expect(machine.race?.runners == [1, 2])
     #expect(machine.present == 1, "a rival has its slot from its beginning")
   }
 
   @Test func withoutHedgesThereIsNoRace() {
-    var machine = ExchangeMachine()
-    _ = machine.begin()
-    _ = machine.prepared()
+    var machine = Self.trying
     let answers = (
-      machine.isOnWire(1, hedges: 0), machine.raceHears(1, status: 200), machine.raceHears(endOf: 1)
+      machine.wentOnWire(1, hedges: 0), machine.raceHears(1, status: 200), machine.raceHears(endOf: 1)
     )
     #expect(answers == (false, nil, nil))
     machine.grantHedge()
@@ -70,7 +64,7 @@ extension ExchangeMachineTests {
     #expect(verdicts == [.wins, nil, nil])
     #expect(machine.present == winner)
     #expect(!machine.mayHedge)
-    Self.check(machine, [(.head, .passOn, .passing), (.ended, .settle, .over)])
+    Self.check(machine, (.head, .passOn, .passing), (.ended, .settle, .over))
   }
 
   @Test(arguments: [500, 503, 429]) func aPresentAttemptThatIsOutHasASuccessor(status: Int) {
@@ -84,12 +78,7 @@ extension ExchangeMachineTests {
     #expect(machine.present == 3)
     let last = machine.raceHears(3, status: status)
     #expect(last == .isLast)
-    Self.check(
-      machine,
-      [
-        (.retryableHead, .decide, .deciding(atHead: true)),
-        (.deny(.policy), .passOn, .passing),
-      ])
+    Self.check(machine, (.retryableHead, .decide, .deciding(atHead: true)), (.deny(.policy), .passOn, .passing))
   }
 
   @Test func aRivalThatIsOutChangesNothing() {
@@ -104,29 +93,27 @@ extension ExchangeMachineTests {
   @Test func theLimitOfHedgesIsTheRequests() {
     let machine = Self.check(
       Self.racing(),
-      [
-        (.isOut(1), .none, .trying),
-        (.isOut(2), .none, .trying),
-        (.failed, .decide, .deciding(atHead: false)),
-        (.retry(1), .wait(1), .delaying),
-        (.delayElapsed, .prepare, .preparing),
-        (.prepared, .attempt, .trying),
-      ])
+      (.isOut(1), .none, .trying),
+      (.isOut(2), .none, .trying),
+      (.failed, .decide, .deciding(atHead: false)),
+      (.retry(1), .wait(1), .delaying),
+      (.delayElapsed, .prepare, .preparing),
+      (.prepared, .attempt, .trying))
     #expect(machine.present == 3)
     #expect(!machine.mayHedge, "the retry is not on the wire yet")
-    var again = Self.check(machine, [(.onWire, .none, .trying)])
+    var again = Self.check(machine, (.onWire, .none, .trying))
     #expect(again.mayHedge)
     again.grantHedge()
     #expect(!again.mayHedge)
     _ = again.hedge()
-    let passing = Self.check(again, [(.wins(4), .passOn, .passing)])
+    let passing = Self.check(again, (.wins(4), .passOn, .passing))
     #expect(passing.present == 4)
     #expect(passing.attempts == 4)
     #expect(passing.retries == 1)
   }
 
   @Test func onceTheHeadIsPassedOnNoHedgeFollows() {
-    let machine = Self.check(Self.racing(), [(.head, .passOn, .passing)])
+    let machine = Self.check(Self.racing(), (.head, .passOn, .passing))
     #expect(machine.race?.mayHedge == true)
     #expect(!machine.mayHedge)
   }
@@ -140,6 +127,6 @@ extension ExchangeMachineTests {
     let verdicts = [machine.raceHears(2, status: 200), machine.raceHears(endOf: 2), machine.raceHears(endOf: 1)]
     #expect(verdicts == [nil, nil, nil])
     #expect(machine.present == 1)
-    Self.check(machine, [(.head, .none, .ending), (.failed, .settle, .over)])
+    Self.check(machine, (.head, .none, .ending), (.failed, .settle, .over))
   }
 }

@@ -26,7 +26,7 @@ import Testing
     #expect(!machine.passesInterim(1))
     _ = machine.prepared()
     #expect(machine.passesInterim(1) && !machine.passesInterim(2))
-    _ = machine.isOnWire(1, hedges: 1)
+    _ = machine.wentOnWire(1, hedges: 1)
     #expect(machine.passesInterim(1))
     machine.grantHedge()
     let hedge = machine.hedge()
@@ -57,15 +57,16 @@ import Testing
     let lines: [Line]
 
     var testDescription: String { "\(stage)" }
+
+    var machine: ExchangeMachine {
+      var machine = ExchangeMachine()
+      for step in path { _ = machine.take(step) }
+      return machine
+    }
   }
 
   static let table: [Row] = [
-    Row(
-      stage: .idle, path: [],
-      lines: [
-        (.begin, .prepare, .preparing),
-        (.end, .settle, .over),
-      ]),
+    Row(stage: .idle, path: [], lines: [(.begin, .prepare, .preparing), (.end, .settle, .over)]),
     Row(
       stage: .preparing, path: [.begin],
       lines: [
@@ -102,30 +103,16 @@ import Testing
       ]),
     Row(
       stage: .discarding(delay: 1), path: [.begin, .prepared, .retryableHead, .retry(1)],
-      lines: [
-        (.ended, .wait(1), .delaying),
-        (.failed, .wait(1), .delaying),
-        (.end, .cancel, .ending),
-      ]),
+      lines: [(.ended, .wait(1), .delaying), (.failed, .wait(1), .delaying), (.end, .cancel, .ending)]),
     Row(
       stage: .delaying, path: [.begin, .prepared, .failed, .retry(1)],
-      lines: [
-        (.delayElapsed, .prepare, .preparing),
-        (.end, .settle, .over),
-      ]),
+      lines: [(.delayElapsed, .prepare, .preparing), (.end, .settle, .over)]),
     Row(
       stage: .passing, path: [.begin, .prepared, .head],
-      lines: [
-        (.ended, .settle, .over),
-        (.failed, .decide, .deciding(atHead: false)),
-        (.end, .cancel, .ending),
-      ]),
+      lines: [(.ended, .settle, .over), (.failed, .decide, .deciding(atHead: false)), (.end, .cancel, .ending)]),
     Row(
       stage: .ending, path: [.begin, .prepared, .end],
-      lines: [
-        (.ended, .settle, .over),
-        (.failed, .settle, .over),
-      ]),
+      lines: [(.ended, .settle, .over), (.failed, .settle, .over)]),
     Row(stage: .over, path: [.end], lines: [(.reopen, .decide, .deciding(atHead: false))]),
   ]
 
@@ -142,8 +129,7 @@ import Testing
 
   @Test(arguments: table) func everyInputInEveryStage(row: Row) {
     for input in Input.all {
-      var machine = ExchangeMachine()
-      for step in row.path { _ = machine.take(step) }
+      var machine = row.machine
       #expect(machine.stage == row.stage)
       let before = String(reflecting: machine)
       let action = machine.take(input)
@@ -161,21 +147,18 @@ import Testing
   /// that is made, which is then found and ended.
   @Test(arguments: table) func nothingMovesOnceTheCallerHasLeft(row: Row) {
     for input in Input.all where input != .end {
-      var machine = ExchangeMachine()
-      for step in row.path { _ = machine.take(step) }
+      var machine = row.machine
       machine.interrupt()
       let action = machine.take(input)
-      let isHeard = [.idle, .ending].contains(row.stage) || input == .prepared || Self.isOfHead(input)
+      // No caller leaves unheard where heads are decided about: the gateway hears of it at once.
+      let isHeard =
+        [.idle, .ending].contains(row.stage) || [.prepared, .head, .retryableHead].contains(input)
       if !isHeard { #expect(action == .none && machine.stage == row.stage, "\(input)") }
     }
   }
 
-  /// No caller leaves unheard where heads are decided about: the gateway hears of it at once.
-  private static func isOfHead(_ input: Input) -> Bool { input == .head || input == .retryableHead }
-
   @Test(arguments: table) func whatIsKnownInEveryStage(row: Row) {
-    var machine = ExchangeMachine()
-    for step in row.path { _ = machine.take(step) }
+    let machine = row.machine
     #expect(machine.stage.isEnding == [.ending, .over].contains(row.stage))
     #expect(!machine.mayHedge)
   }
@@ -183,9 +166,8 @@ import Testing
   // MARK: Retries
 
   @Test func anExchangeThatIsOverMayBeOpenedAgain() {
-    let machine = Self.check([
-      (.begin, .prepare, .preparing),
-      (.prepared, .attempt, .trying),
+    let machine = Self.check(
+      Self.trying,
       (.ended, .settle, .over),
       (.reopen, .decide, .deciding(atHead: false)),
       (.deny(.policy), .settle, .over),
@@ -194,33 +176,20 @@ import Testing
       (.delayElapsed, .prepare, .preparing),
       (.unprepared, .decide, .deciding(atHead: false)),
       (.deny(.breaker), .settle, .over),
-      (.reopen, .none, .over),
-    ])
+      (.reopen, .none, .over))
     #expect(machine.retries == 1)
   }
 
   @Test func withoutRulesNobodyIsAsked() {
-    Self.check(
-      ExchangeMachine(mayRetry: false),
-      [
-        (.begin, .prepare, .preparing),
-        (.prepared, .attempt, .trying),
-        (.failed, .settle, .over),
-      ])
-    Self.check(
-      ExchangeMachine(mayRetry: false),
-      [
-        (.begin, .prepare, .preparing),
-        (.prepared, .attempt, .trying),
-        (.retryableHead, .passOn, .passing),
-        (.failed, .settle, .over),
-      ])
+    var machine = Self.trying
+    machine.mayRetry = false
+    Self.check(machine, (.failed, .settle, .over))
+    Self.check(machine, (.retryableHead, .passOn, .passing), (.failed, .settle, .over))
   }
 
   @Test func retriesAtTheHeadAndAfterAFailure() {
-    let machine = Self.check([
-      (.begin, .prepare, .preparing),
-      (.prepared, .attempt, .trying),
+    let machine = Self.check(
+      Self.trying,
       (.retryableHead, .decide, .deciding(atHead: true)),
       (.retry(0.5), .discard, .discarding(delay: 0.5)),
       (.ended, .wait(0.5), .delaying),
@@ -231,8 +200,7 @@ import Testing
       (.delayElapsed, .prepare, .preparing),
       (.prepared, .attempt, .trying),
       (.head, .passOn, .passing),
-      (.ended, .settle, .over),
-    ])
+      (.ended, .settle, .over))
     #expect(machine.attempts == 3)
     #expect(machine.present == 3)
     #expect(machine.retries == 2)
@@ -240,82 +208,66 @@ import Testing
   }
 
   @Test func anEndDuringTheDelayIsNoRetry() {
-    let machine = Self.check([
-      (.begin, .prepare, .preparing),
-      (.prepared, .attempt, .trying),
+    let machine = Self.check(
+      Self.trying,
       (.failed, .decide, .deciding(atHead: false)),
       (.retry(1), .wait(1), .delaying),
       (.end, .settle, .over),
-      (.delayElapsed, .none, .over),
-    ])
+      (.delayElapsed, .none, .over))
     #expect(machine.retries == 0)
     #expect(machine.attempts == 1)
   }
 
   /// The rules are asked about the end as well, but the denial is told only once.
   @Test(arguments: retryDenials) func aDenialAtTheHeadIsToldOnce(reason: RetryDenial.Reason) {
-    var machine = Self.check([
-      (.begin, .prepare, .preparing),
-      (.prepared, .attempt, .trying),
-      (.retryableHead, .decide, .deciding(atHead: true)),
-    ])
+    var machine = Self.check(Self.trying, (.retryableHead, .decide, .deciding(atHead: true)))
     #expect(!machine.hasDenied)
-    machine = Self.check(
-      machine,
-      [
-        (.deny(reason), .passOn, .passing),
-        (.failed, .decide, .deciding(atHead: false)),
-      ])
+    machine = Self.check(machine, (.deny(reason), .passOn, .passing), (.failed, .decide, .deciding(atHead: false)))
     #expect(machine.hasDenied)
     machine = Self.check(
-      machine,
-      [
-        (.retry(1), .wait(1), .delaying),
-        (.delayElapsed, .prepare, .preparing),
-        (.prepared, .attempt, .trying),
-      ])
+      machine, (.retry(1), .wait(1), .delaying), (.delayElapsed, .prepare, .preparing),
+      (.prepared, .attempt, .trying))
     #expect(!machine.hasDenied, "the next attempt's denial is another one")
   }
 
   @Test(arguments: [RetryDenial.Reason.budget, .breaker])
   func refusedForTheDestinationsSakeTheRulesAreNotAskedAgain(reason: RetryDenial.Reason) {
-    let machine = Self.check([
-      (.begin, .prepare, .preparing),
-      (.prepared, .attempt, .trying),
+    let machine = Self.check(
+      Self.trying,
       (.failed, .decide, .deciding(atHead: false)),
       (.retry(1), .wait(1), .delaying),
       (.delayElapsed, .prepare, .preparing),
       (.prepared, .attempt, .trying),
       (.retryableHead, .decide, .deciding(atHead: true)),
       (.deny(reason), .passOn, .passing),
-      (.failed, .settle, .over),
-    ])
+      (.failed, .settle, .over))
     #expect(machine.hasDenied)
   }
 
   @Test func aHeadThatIsTakenBackMakesRoomForAnother() {
-    let machine = Self.check([
-      (.begin, .prepare, .preparing),
-      (.prepared, .attempt, .trying),
+    let machine = Self.check(
+      Self.trying,
       (.head, .passOn, .passing),
       (.failed, .decide, .deciding(atHead: false)),
       (.retry(1), .wait(1), .delaying),
       (.delayElapsed, .prepare, .preparing),
       (.prepared, .attempt, .trying),
       (.head, .passOn, .passing),
-      (.ended, .settle, .over),
-    ])
+      (.ended, .settle, .over))
     #expect(machine.retries == 1)
   }
 
-  @discardableResult
-  static func check(_ lines: [Line], _ location: SourceLocation = #_sourceLocation) -> ExchangeMachine {
-    check(ExchangeMachine(), lines, location)
+  /// An exchange whose first attempt has begun.
+  static var trying: ExchangeMachine {
+    var machine = ExchangeMachine()
+    _ = machine.begin()
+    _ = machine.prepared()
+    return machine
   }
 
   @discardableResult
   static func check(
-    _ machine: ExchangeMachine, _ lines: [Line], _ location: SourceLocation = #_sourceLocation
+    _ machine: ExchangeMachine, _ lines: Line..., location: SourceLocation = #_sourceLocation
   ) -> ExchangeMachine {
     var machine = machine
     for (index, line) in lines.enumerated() {
@@ -345,7 +297,7 @@ extension ExchangeMachine {
     case .end: return end()
     case .reopen: return reopen()
     case .onWire:
-      _ = isOnWire(present, hedges: 2)
+      _ = wentOnWire(present, hedges: 2)
       return .none
     case .isOut(let number):
       _ = raceHears(endOf: number)

@@ -282,7 +282,7 @@ extension ExchangeSimulationTests {
 
     func attemptBegan(_ attempt: Attempt) {
       startedCount += 1
-      isOnWire(attempt)
+      wentOnWire(attempt)
     }
 
     /// Whether the rest may come.
