@@ -111,23 +111,3 @@ extension SlotTicket {
     if case .controlled(let ticket) = self { ticket } else { nil }
   }
 }
-
-/// The place of an attempt that waits for a slot of its destination.
-enum SlotTicket: Sendable {
-  case first(UInt64)
-  case again(UInt64)
-  /// In the waiting room of load control.
-  case controlled(OverloadMachine.Ticket)
-}
-
-/// How an attempt left its destination without an answer.
-package enum Departure: Sendable {
-  /// The client of the gateway left, or the user cancelled the request.
-  case callerGaveUp
-  /// The destination refused or broke the connection.
-  case failed
-  /// It ran into a time limit of this process.
-  case timedOut
-  /// The end says nothing about the destination: a second attempt lost, or the session ended.
-  case withdrawn
-}

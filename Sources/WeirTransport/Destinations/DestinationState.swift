@@ -331,3 +331,11 @@ extension DestinationState.Fields {
     admission.hasFreeSlot && (gate.map { $0.isRetired || $0.machine.allowsHedge } ?? true)
   }
 }
+
+/// The place of an attempt that waits for a slot of its destination.
+enum SlotTicket: Sendable {
+  case first(UInt64)
+  case again(UInt64)
+  /// In the waiting room of load control.
+  case controlled(OverloadMachine.Ticket)
+}
