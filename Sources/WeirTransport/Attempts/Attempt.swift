@@ -144,6 +144,8 @@ package final class Attempt {
 
   /// Goes on the wire with a slot that was taken for it (``DestinationTerms/takesHedge(at:)``).
   package func startBesideAnother() {
+    // Whoever was told of it may have ended the race.
+    if isLost { return }
     hedge = .starting
     let now = MonotonicTime.now
     // If another thread has opened the circuit since the hedge was granted, the attempt's end does not count.
@@ -168,9 +170,10 @@ package final class Attempt {
   package func lose() {
     isLost = true
     stopTimer()
-    // Without the latencies of slow attempts the quantile would fall, and ever more attempts would be hedged.
-    if !hasAnswered { noteLatency() }
     guard let transfer else { return }
+    // Without the latencies of slow attempts the quantile would fall, and ever more attempts would be hedged. One that has
+    // failed, or was not sent, tells nothing of how long a head takes.
+    if !hasAnswered { noteLatency() }
     tally.add(transfer.report())
     transfer.cancel()
   }

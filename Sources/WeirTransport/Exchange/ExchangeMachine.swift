@@ -21,14 +21,15 @@ package struct ExchangeMachine: Sendable {
     case idle
     /// The present attempt's request is being made.
     case preparing
-    /// Attempts wait for a slot or for a head.
+    /// Attempts wait for a slot or for a head. A client's request, whose verdict is about the whole response, stays here
+    /// until the present attempt has ended.
     case trying
     /// There may be another attempt: that is being decided about the present attempt's head, or about its failure.
     case deciding(atHead: Bool)
     /// The body of the present attempt's response is being discarded; the retry that follows waits for `delay` seconds.
     case discarding(delay: Double)
     case delaying
-    /// The present attempt's head has gone to the caller.
+    /// The present attempt's head has gone to the gateway's client.
     case passing
     /// The exchange was ended from outside, but the present attempt has not reported its end yet.
     case ending
@@ -73,8 +74,8 @@ package struct ExchangeMachine: Sendable {
   package private(set) var race: HedgeRace?
   /// Whether a denied retry was reported for the present attempt.
   package private(set) var hasDenied = false
-  /// Whether the caller has left and those who run the exchange have not heard of it. Nothing moves until then, but for
-  /// what has been asked to end.
+  /// Whether the caller has left and those who run the exchange have not heard of it. Until then nothing is decided and
+  /// no attempt begins; a request that is being made is made, and what was asked to end ends.
   package private(set) var isInterrupted = false
   /// Whether the destination has refused retries. Then no further one is asked for.
   private var isRefusedRetries = false
@@ -116,8 +117,8 @@ package struct ExchangeMachine: Sendable {
   package mutating func rejected() -> Action { stage == .trying && !isInterrupted ? settle() : .none }
 
   /// Whether an interim head of the attempt goes to the caller (RFC 9110 §15.2). It does as long as this attempt is the
-  /// only one, so that the caller does not hear of a response that loses the race. A retry may still follow, and brings
-  /// interim heads of its own: they are hints, of which none is a part of the response.
+  /// only one. A second attempt or a retry may still follow, and a retry brings interim heads of its own: they are hints,
+  /// of which none is a part of the response.
   package func passesInterim(_ number: Int) -> Bool {
     stage == .trying && number == present && race?.runners.count ?? 1 <= 1
   }
@@ -182,7 +183,7 @@ package struct ExchangeMachine: Sendable {
   }
 
   /// Whether there may be a second attempt now.
-  package var mayHedge: Bool { stage == .trying && race?.mayHedge ?? false }
+  package var mayHedge: Bool { stage == .trying && !isInterrupted && race?.mayHedge ?? false }
 
   /// Allows a second attempt to begin, if there is room for it.
   package mutating func grantHedge() { race?.grant() }

@@ -145,17 +145,17 @@ extension ExchangeRun {
   /// No head has come during the delay.
   package func hedgeIsDue() {
     guard mayRunTwice, machine.mayHedge else { return }
-    guard hasRoomForRival() else { return tellDeniedHedge() }
-    change { $0.grantHedge() }
-    prepareRival()
-    awaitHedge()
+    if hasRoomForRival() { prepareRival() } else { tellDeniedHedge() }
   }
 
-  /// Begins a second attempt at once or not at all: one that waits for a slot would only add to the load.
+  /// Begins a second attempt at once or not at all: one that waits for a slot would only add to the load. From now on
+  /// counts the delay of the next one.
   ///
   /// - Parameter make: Makes the attempt of this number. It gives it away before anybody hears of it.
   package func startRival(_ make: (_ number: Int, _ keep: (Running) -> Void) -> Void) {
-    guard machine.race?.isOpen ?? false else { return }
+    guard machine.mayHedge else { return }
+    change { $0.grantHedge() }
+    defer { awaitHedge() }
     guard takesRoomForRival() else { return tellDeniedHedge() }
     let number = change { $0.hedge() }
     make(number) {

@@ -174,6 +174,32 @@ struct HedgeTransferTests {
     #expect(request.request?.value(forHTTPHeaderField: "X-Number") == "2")
   }
 
+  @Test("The delay of the next second attempt counts from the start of the one before, not from its adapters'")
+  func slowAdapters() async throws {
+    let server = try ScriptedServer(Self.never, Self.never, Self.says(okResponse("third")))
+    let (table, recorder, held) = (DestinationTable(), Recorder(), Held<Void>())
+    let count = Mutex(0)
+    let adapter = Adapter { request, _, completion in
+      let number = count.withLock {
+        $0 += 1
+        return $0
+      }
+      if number == 1 { completion(.success(request)) } else { held.keep { completion(.success(request)) } }
+    }
+    let session = try Self.session(table, recorder, Interceptor(adapters: [adapter]))
+    let request = session.request(server.url).hedge(after: .seconds(0.02), limit: 2)
+    let value = request.serializingString()
+    await held.wait()
+    try await letPass(0.1)
+    #expect(held.count == 1, "one request is made at a time")
+    held.answer(())
+    await held.wait(for: 2)
+    #expect(request.attemptCount == 2)
+    held.answer(())
+    #expect(await value.response.value == "third")
+    #expect(request.attemptCount == 3)
+  }
+
   @Test("Neither a method that may do harm twice is hedged, nor a destination without a free place")
   func notHedged() async throws {
     for (method, slots) in [(HTTPMethod.post, 4), (.patch, 4), (.get, 1)] {

@@ -55,6 +55,18 @@ struct AbandonedRequestTests {
     #expect(recorder.abandoned.entries == [.queue])
   }
 
+  @Test("A give-up after a delayed retry was sent is one before the head")
+  func afterADelayedRetry() async throws {
+    let server = try ScriptedServer(Script(.request, .send(response("503 Busy"))), Script(.request, .awaitClose))
+    let recorder = OverloadRecorder()
+    let session = Self.session(recorder, Retrier { $3(.retryWithDelay(0.01)) })
+    let request = session.request(server.url).validate().resume()
+    try await eventually("the retry is sent") { server.allRequests.count == 2 }
+    request.cancel()
+    await request.settled()
+    #expect(recorder.abandoned.entries == [.upstream])
+  }
+
   @Test("A give-up while the next attempt is adapted is one in the queue")
   func whileTheNextAttemptIsAdapted() async throws {
     let server = try answering(response("503 Busy"))

@@ -118,6 +118,13 @@ extension ExchangeMachineTests {
     #expect(!machine.mayHedge)
   }
 
+  @Test func onceTheCallerHasLeftNoHedgeFollows() {
+    var machine = Self.racing()
+    #expect(machine.mayHedge)
+    machine.interrupt()
+    #expect(!machine.mayHedge)
+  }
+
   @Test func theEndAbandonsTheRace() {
     var machine = Self.racing()
     let action = machine.end()

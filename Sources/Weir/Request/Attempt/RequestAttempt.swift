@@ -168,7 +168,8 @@ final class RequestAttempt: ExchangeAttempt {
 
   /// An error that weir makes itself, with the URL it is about.
   func urlError(_ code: URLError.Code, _ text: String) -> URLError {
-    pipeline.urlError(code, text)
+    URLError(code, userInfo: [NSLocalizedDescriptionKey: text])
+      .about(request.failureContext(of: hop.request, attempt: number), hop.url)
   }
 }
 
@@ -231,7 +232,7 @@ extension RequestAttempt: AttemptDelegate {
     let before = task.countOfBytesSent
     task.update { $0.sent = totalSent }
     let expected = task.countOfBytesExpectedToSend
-    request.reportUpload(totalSent, of: expected)
+    if pipeline.attempt === self { request.reportUpload(totalSent, of: expected) }
     guard context.monitors.wants(.data), let session = context.session else { return }
     context.monitors.urlSession(
       session, task: task, didSendBodyData: totalSent - before, totalBytesSent: totalSent,

@@ -55,5 +55,5 @@ extension RequestPipeline: ExchangeRun {
 
   func shows(_ attempt: RequestAttempt) { request.fields.withLock { $0.show(attempt.number) } }
 
-  func abandon(_ rival: RequestAttempt) { rival.lose(urlError(.cancelled, "the attempt is of no use any more")) }
+  func abandon(_ rival: RequestAttempt) { rival.lose(rival.urlError(.cancelled, "the attempt is of no use any more")) }
 }

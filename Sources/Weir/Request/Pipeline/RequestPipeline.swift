@@ -194,6 +194,7 @@ extension RequestPipeline: TimerHandler {
     } else if hedge != nil, timer === hedgeTimer {
       hedgeIsDue()
     } else {
+      isWaiting = false
       retryIsDue()
     }
   }
@@ -210,10 +211,9 @@ extension RequestPipeline: TimerHandler {
 
   /// An error that weir makes itself, with the request and the URL it is about.
   func urlError(_ code: URLError.Code, _ text: String) -> URLError {
-    URLError(code, userInfo: [NSLocalizedDescriptionKey: text])
-      .about(
-        request.failureContext(of: attempt?.hop.request, attempt: attempt?.number),
-        attempt?.hop.url ?? request.lastRequest?.url)
+    if let attempt { return attempt.urlError(code, text) }
+    return URLError(code, userInfo: [NSLocalizedDescriptionKey: text])
+      .about(request.failureContext(), request.lastRequest?.url)
   }
 }
 
