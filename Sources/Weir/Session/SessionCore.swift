@@ -68,7 +68,8 @@ final class SessionCore {
   /// Sets a request up before it is resumed.
   func prepare(_ request: Request) {
     let (action, place) = request.fields.withLock { ($0.machine.prepare(), $0.place) }
-    if action != .none { shell(of: request, at: place, true).perform(action) }
+    if case .none = action { return }
+    shell(of: request, at: place, true).perform(action)
   }
 
   /// The request's pipeline, kept from the beginning of setup until the request settles.

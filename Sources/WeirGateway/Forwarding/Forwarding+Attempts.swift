@@ -85,11 +85,17 @@ extension Forwarding: ExchangeRun {
   // MARK: Time
 
   func wait(_ seconds: Double, for event: ExchangeTimer) {
-    let timer = event == .hedge ? hedgeTimer : delayTimer
-    exchange.loop.schedule(timer, at: MonotonicTime.now.advanced(bySeconds: seconds), handler: self)
+    exchange.loop.schedule(timer(of: event), at: MonotonicTime.now.advanced(bySeconds: seconds), handler: self)
   }
 
-  func stopWaiting(for event: ExchangeTimer) { exchange.loop.cancel(event == .hedge ? hedgeTimer : delayTimer) }
+  func stopWaiting(for event: ExchangeTimer) { exchange.loop.cancel(timer(of: event)) }
+
+  private func timer(of event: ExchangeTimer) -> LoopTimer {
+    switch event {
+    case .hedge: hedgeTimer
+    case .retry: delayTimer
+    }
+  }
 }
 
 // The attempts' delegate: their questions and reports.

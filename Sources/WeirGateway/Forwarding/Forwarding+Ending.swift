@@ -102,7 +102,8 @@ extension Forwarding {
         outcome: outcome),
       seconds: measured, traceID: marks?.sampledTraceID)
     noteRecent(outcome, seconds, measured)
-    if isFailure, outcome != .answeredByRoute, !outcome.isOwnRefusal {
+    // A fixed response in place of a failure was logged as that (``fallsBack(from:as:)``).
+    if isFailure, outcome != .answered, outcome != .answeredByRoute, !outcome.isOwnRefusal {
       logFailure(outcome, status: status, line: ownAnswer?.line)
     }
     logAccess(outcome, seconds)

@@ -13,8 +13,9 @@ extension Forwarding {
       fallback.statusCodes.contains(answer.status), failure != .cancelled, failure != .ended
     else { return false }
     switch fallback.action {
-    case .answer(let answer):
-      self.answer(by: answer, as: .answered)
+    case .answer(let replacement):
+      logHidden(answer, outcome)
+      self.answer(by: replacement, as: .answered)
       return true
     case .forward(let route): return forwards(request, by: route, from: answer, as: outcome)
     }
@@ -38,16 +39,20 @@ extension Forwarding {
       denyFallback(by: next, reason)
       return false
     }
-    // Refusals of load control have lines of their own.
-    if answer.refusal == nil { logFailure(outcome, status: answer.status, line: answer.line) }
+    logHidden(answer, outcome)
     terms = next
-    outgoing = OutgoingRequest(fallback: request, by: route, fields: fields)
+    outgoing = OutgoingRequest(fallback: request, after: machine.retries, by: route, fields: fields)
     machine = ExchangeMachine(mayRetry: route.mayConnectElsewhere)
     (failure, head, ending, grantedReason) = (nil, nil, nil, nil)
     isResponseBad = false
     tally.begins(at: now)
     beginExchange(by: route)
     return true
+  }
+
+  /// Logs the failure that a fallback hides. Refusals of load control have lines of their own.
+  private func logHidden(_ answer: GatewayAnswer, _ outcome: GatewayOutcome) {
+    if answer.refusal == nil { logFailure(outcome, status: answer.status, line: answer.line) }
   }
 
   /// Tells the observer that the other upstream refuses the request, as it refuses a retry.

@@ -16,6 +16,8 @@ final class OutgoingRequest {
   let body: BodyLength
   /// The number of retries that others made of the request before it came.
   let retriesBefore: Int
+  /// The number of retries of which an attempt here is one more: those at another upstream, and the fallback from it.
+  private let retriesElsewhere: Int
   /// The protocols to which the upstream may switch; nil if none.
   let upgrade: String?
   /// Whether the route's rules about retries count: not for a fallback, nor for a request that its sender retries.
@@ -34,6 +36,7 @@ final class OutgoingRequest {
     self.fields = fields
     self.body = body
     self.retriesBefore = retriesBefore
+    retriesElsewhere = 0
     self.upgrade = upgrade
     followsRules = retriesBefore == 0 || !route.leavesRetriesAlone
     // Two attempts at once have the effect of one, and need no body each.
@@ -49,8 +52,10 @@ final class OutgoingRequest {
 
   /// The request as it goes to another upstream.
   ///
-  /// - Parameter fields: Made for that upstream.
-  init(fallback request: OutgoingRequest, by route: RoutePlan, fields: HeaderBlock) {
+  /// - Parameters:
+  ///   - retries: The number of retries at the upstream that could not answer.
+  ///   - fields: Made for the other upstream.
+  init(fallback request: OutgoingRequest, after retries: Int, by route: RoutePlan, fields: HeaderBlock) {
     self.route = route
     method = request.method
     decidedTarget = request.decidedTarget
@@ -58,6 +63,7 @@ final class OutgoingRequest {
     self.fields = fields
     body = request.body
     retriesBefore = request.retriesBefore
+    retriesElsewhere = retries + 1
     upgrade = request.upgrade
     followsRules = false
     hedge = nil
@@ -85,9 +91,10 @@ final class OutgoingRequest {
     return spec
   }
 
-  /// The fields of an attempt after `retries` retries. Their number, and its place in the trace, are announced unless the
-  /// route has a rule about the field.
+  /// The fields of an attempt after `retries` retries at this upstream. The number of all retries, and the attempt's place
+  /// in the trace, are announced unless the route has a rule about the field.
   func headers(retries: Int, trace: TraceContext? = nil) -> PreparedHeaders {
+    let retries = retriesElsewhere + retries
     let announces = retries > 0 && route.headers.announcesRetries
     let trace = route.headers.announcesTraces ? trace : nil
     guard announces || trace != nil else { return PreparedHeaders(fields) }

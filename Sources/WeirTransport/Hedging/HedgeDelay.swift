@@ -14,7 +14,7 @@ public enum HedgeDelay: Sendable, Hashable {
 public enum HedgeEvent: String, Sendable, CaseIterable {
   /// The second attempt is on the wire.
   case started
-  /// The second attempt gave the answer.
+  /// The second attempt had the first good head, and gives the answer unless that breaks off.
   case won
   /// Another attempt gave the answer, or none did.
   case lost

@@ -7,8 +7,8 @@ import WeirTestSupport
 
 /// Entries of `upstreams` with written endpoints, as clients and upstreams see them.
 @Suite(.timeLimit(.minutes(1))) struct UpstreamRoutingTests {
-  private func rig(_ text: String) throws -> GatewayRig {
-    try GatewayRig(Configuration(parsing: Array(text.utf8), file: "f"))
+  private func rig(_ text: String, log: Logger = Logger(level: .error)) throws -> GatewayRig {
+    try GatewayRig(Configuration(parsing: Array(text.utf8), file: "f"), log: log)
   }
 
   private func server(_ name: String) throws -> ScriptedServer {
@@ -157,6 +157,7 @@ import WeirTestSupport
   @Test func aFallbackAnswersForADeadUpstream() throws {
     let closed = try closedPort()
     let server = try server("spare")
+    let lines = LoggedLines()
     let rig = try rig(
       """
       upstreams:
@@ -167,13 +168,19 @@ import WeirTestSupport
         - {name: t, match: {pathPrefix: /t}, upstream: dead, fallback: {respond: {status: 200, body: stale}}}
         - {name: o, match: {pathPrefix: /o}, upstream: dead, fallback: {respond: {status: 200}, statusCodes: [504]}}
         - {name: u, match: {pathPrefix: /u}, upstream: "http://127.0.0.1:\(closed)", fallback: {upstream: spare}}
-      """)
+      """, log: lines.log)
     let response = try get(rig, "/a")
     #expect(response?.status == 200)
     #expect(response?.text == "spare")
     #expect(server.requests.first?.hasPrefix("GET /s/a HTTP") == true)
-    #expect(try get(rig, "/u")?.text == "spare")
+    #expect(server.requests.first?.hasSuffix("\r\nX-Retry-Attempt: 1") == true, "it is a retry of the request")
+    #expect(try get(rig, "/u", "X-Retry-Attempt: 2\r\n")?.text == "spare")
+    #expect(server.requests.last?.hasSuffix("\r\nX-Retry-Attempt: 3") == true)
     #expect(try get(rig, "/t")?.text == "stale")
+    // What a fallback hides is logged as what it was.
+    let hidden = lines.saying("request failed")
+    #expect(hidden.count == 3)
+    #expect(hidden.allSatisfy { $0.contains(" status=502 outcome=transport_error ") }, "\(hidden)")
     #expect(try get(rig, "/o")?.status == 502)
     let client = try rig.client()
     client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\na")

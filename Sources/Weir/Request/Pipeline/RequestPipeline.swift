@@ -164,18 +164,18 @@ final class RequestPipeline {
   }
 
   func wait(_ seconds: Double, for event: ExchangeTimer) {
-    if event == .retry {
+    if case .retry = event {
       values.removeAll()
       // Posted to the mailbox: a retrier that always says yes at once must not grow the stack.
       guard seconds > 0 else { return core.loop.post { [request] in request.onPipeline { $0.retryIsDue() } } }
       isWaiting = true
     }
-    let timer = event == .hedge ? hedgeTimer : wait
+    let timer = if case .hedge = event { hedgeTimer } else { wait }
     core.loop.schedule(timer, at: MonotonicTime.now.advanced(bySeconds: seconds), handler: self)
   }
 
   func stopWaiting(for event: ExchangeTimer) {
-    if event == .hedge { return core.loop.cancel(hedgeTimer) }
+    if case .hedge = event { return core.loop.cancel(hedgeTimer) }
     if isWaiting { core.loop.cancel(wait) }
     isWaiting = false
   }
@@ -183,7 +183,7 @@ final class RequestPipeline {
   func stopTimers() {
     core.loop.cancel(deadline)
     if hedge != nil { stopWaiting(for: .hedge) }
-    stopWaiting(for: .retry)
+    if isWaiting { stopWaiting(for: .retry) }
   }
 }
 
