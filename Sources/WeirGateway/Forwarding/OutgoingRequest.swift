@@ -40,14 +40,12 @@ final class OutgoingRequest {
     self.upgrade = upgrade
     followsRules = retriesBefore == 0 || !route.leavesRetriesAlone
     // Two attempts at once have the effect of one, and need no body each.
-    hedge =
-      if let plan = route.route.hedge, followsRules, upgrade == nil, case .none = body,
-        RequestMethods.idempotent.contains(method)
-      {
-        plan
-      } else {
-        nil
-      }
+    let isHedged = route.route.hedge != nil && followsRules && upgrade == nil
+    if isHedged, case .none = body, RequestMethods.idempotent.contains(method) {
+      hedge = route.route.hedge
+    } else {
+      hedge = nil
+    }
   }
 
   /// The request as it goes to another upstream.
