@@ -241,7 +241,7 @@ struct RequestMachine: Sendable {
 
   /// The destination rejected the attempt; retriers are not asked.
   mutating func rejected(_ step: Step) -> Action {
-    guard isWaiting(in: step), exchange.stage == .trying, task != .ready else { return .none }
+    guard isWaiting(in: step), case .trying = exchange.stage, task != .ready else { return .none }
     isBeyondRetry = true
     return tell(exchange.rejected())
   }
@@ -308,7 +308,7 @@ struct RequestMachine: Sendable {
   /// Ends the request from outside. If there is a task, it is ended first, so that its end is measured and reported.
   private mutating func abandon() -> Action {
     isJudgingValue = false
-    if exchange.stage != .over { return tell(exchange.end()) }
+    guard case .over = exchange.stage else { return tell(exchange.end()) }
     // The values that were made are made once more.
     _ = exchange.end()
     handler = 0

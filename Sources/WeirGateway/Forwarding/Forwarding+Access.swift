@@ -5,7 +5,7 @@ import WeirTransport
 
 // The clients that may use listeners and routes, and the credentials that routes ask for.
 extension Forwarding {
-  /// Whether the request may enter the route that was found for it: whose limits and access rules are asked in this order.
+  /// Whether the request may enter the route that was found for it, whose access rules and limits are asked in this order.
   /// If not, it has been answered, or it waits and will ask again.
   func enters(_ index: Int) -> Bool {
     route = index

@@ -144,7 +144,7 @@ package final class Attempt {
 
   /// Goes on the wire with a slot that was taken for it (``DestinationTerms/takesHedge(at:)``).
   package func startBesideAnother() {
-    // Whoever was told of it may have ended the race.
+    // A monitor that was told of it may have ended the race.
     if isLost { return }
     hedge = .starting
     let now = MonotonicTime.now

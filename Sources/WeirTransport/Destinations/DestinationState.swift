@@ -332,14 +332,6 @@ extension DestinationState.Fields {
   }
 }
 
-/// The place of an attempt that waits for a slot of its destination.
-enum SlotTicket: Sendable {
-  case first(UInt64)
-  case again(UInt64)
-  /// In the waiting room of load control.
-  case controlled(OverloadMachine.Ticket)
-}
-
 // How the ends of attempts reach a destination's circuit.
 extension DestinationState {
   /// Asks the circuit for a pass.
@@ -374,4 +366,12 @@ extension DestinationState {
   func isRejecting(at now: MonotonicTime) -> Bool {
     fields.withLock { $0.circuit?.rejects(at: now) ?? false }
   }
+}
+
+/// The place of an attempt that waits for a slot of its destination.
+enum SlotTicket: Sendable {
+  case first(UInt64)
+  case again(UInt64)
+  /// In the waiting room of load control.
+  case controlled(OverloadMachine.Ticket)
 }

@@ -183,7 +183,6 @@ final class RequestPipeline {
   func stopTimers() {
     core.loop.cancel(deadline)
     if hedge != nil { stopWaiting(for: .hedge) }
-    if isWaiting { stopWaiting(for: .retry) }
   }
 }
 
