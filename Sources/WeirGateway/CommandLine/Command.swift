@@ -9,6 +9,7 @@ package enum Command: Equatable, Sendable {
   case probe(ProbeOptions)
   case completion(Shell)
   case manual(ManualPage)
+  case schema
   case help(HelpTopic)
   case version
 }
@@ -19,6 +20,7 @@ package enum HelpTopic: String, CaseIterable, Sendable {
   case probe
   case completion
   case manual
+  case schema
 }
 
 package struct ServeOptions: Equatable, Sendable {

@@ -14,6 +14,7 @@ extension Command {
     case "probe": self = try Self.probe(rest)
     case "completion": self = try Self.completion(rest)
     case "manual": self = try Self.manual(rest)
+    case "schema": self = try Self.schema(rest)
     case "help": self = .help(rest.first.flatMap(HelpTopic.init) ?? .serve)
     case "version": self = .version
     default:
@@ -45,6 +46,14 @@ extension Command {
 
   private static func manual(_ arguments: ArraySlice<String>) throws(CommandLineError) -> Command {
     try word(of: .manual, arguments) { (page: ManualPage) in .manual(page) }
+  }
+
+  private static func schema(_ arguments: ArraySlice<String>) throws(CommandLineError) -> Command {
+    try FlagParser<Void>(command: .schema, flags: []).parse(arguments, into: ()) {
+      _, operands throws(CommandLineError) in
+      if let operand = operands.first { throw CommandLineError("unexpected argument \(quoted(operand))") }
+      return .schema
+    }
   }
 
   /// Reads the arguments of a command without flags that takes one word of a type.

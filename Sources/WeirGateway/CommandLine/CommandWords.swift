@@ -36,13 +36,14 @@ extension HelpTopic {
     case .probe: "make one request and show where its time went"
     case .completion: "print completions for a shell"
     case .manual: "print a manual page"
+    case .schema: "print a JSON Schema of the configuration file"
     }
   }
 
   /// The argument behind the flags; nil for a command without one.
   var argument: String? {
     switch self {
-    case .serve: nil
+    case .serve, .schema: nil
     case .check: "FILE"
     case .probe: "URL"
     case .completion: "SHELL"
@@ -52,7 +53,7 @@ extension HelpTopic {
 
   var argumentCandidates: Candidates {
     switch self {
-    case .serve, .probe: .none
+    case .serve, .probe, .schema: .none
     case .check: .files
     case .completion: .words(Shell.allCases.map(\.rawValue))
     case .manual: .words(ManualPage.allCases.map(\.rawValue))
@@ -65,7 +66,7 @@ extension HelpTopic {
     case .serve: Flag<ServeOptions>.all.map(\.words)
     case .check: Flag<CheckOptions>.all.map(\.words)
     case .probe: Flag<ProbeOptions>.all.map(\.words)
-    case .completion, .manual: []
+    case .completion, .manual, .schema: []
     }
   }
 

@@ -18,19 +18,19 @@ extension ManualPage {
         """),
       Roff.section("Example"), Roff.example(example),
     ]
-      + ConfigurationReference.tables.flatMap { table in
+      + KeyTable.all.flatMap { table in
         table.sections.flatMap { section in
           [Roff.section(section.title), "Keys \(section.place):"]
-            + section.keys.map { entry(of: $0, table.document) }
+            + section.rows.map { entry(of: $0, table.document) }
         }
       }
       + [Roff.section("See also"), ".BR weir (1)"]
   }
 
-  private static func entry(of key: ConfigurationReference.Key, _ document: String) -> String {
+  static func entry(of key: ConfigurationOutline.Row, _ document: String) -> String {
     let isRule = key.standard.isEmpty || key.standard.hasPrefix("this") || key.standard.hasPrefix("required")
     let standard = isRule || key.standard == "none" ? key.standard : "default: \(key.standard)"
-    let facts = [key.form, standard].filter { !$0.isEmpty && $0 != "none" }.joined(separator: "; ")
+    let facts = [key.kind, standard].filter { !$0.isEmpty && $0 != "none" }.joined(separator: "; ")
     return Roff.entry(
       Roff.bold(key.name), "(\(Roff.markdown(facts, of: document)))\n.br\n\(Roff.markdown(key.text, of: document))")
   }
@@ -43,4 +43,39 @@ extension ManualPage {
         timeout: 5s
         retry: { limit: 2, statusCodes: [502, 503, 504], methods: [GET, HEAD] }
     """
+}
+
+/// A table of the configuration's keys, as documents and the manual page have it.
+struct KeyTable {
+  struct Section {
+    /// The heading in the manual page.
+    let title: String
+    /// The place of the keys in the file.
+    let place: String
+    let rows: [ConfigurationOutline.Row]
+  }
+
+  /// The document's name in docs.
+  let document: String
+  let sections: [Section]
+
+  /// All tables, in the order in which the documents have them.
+  static var all: [KeyTable] {
+    let top = "at the top of the file"
+    let routes = ReadRoute.sections.map { title, keys in
+      let rows = ConfigurationMapping(ReadRoute(), keys: { keys }).outline.rows()
+      return Section(title: title, place: "in each of routes", rows: rows)
+    }
+    let file = Section(title: "The file", place: top, rows: ReadFile.mapping.outline.rows())
+    let listeners = ListenerSettings.mapping.outline.rows(in: "listeners")
+    let upstreams = ReadUpstream.mapping.outline.rows()
+    return [
+      KeyTable(document: "gateway.md", sections: [file] + routes.dropLast()),
+      KeyTable(document: "gateway.md", sections: [Section(title: "Listeners", place: top, rows: listeners)]),
+      KeyTable(
+        document: "upstreams.md",
+        sections: [Section(title: "Upstreams", place: "in each of upstreams", rows: upstreams)]),
+      KeyTable(document: "upstreams.md", sections: routes.suffix(1)),
+    ]
+  }
 }

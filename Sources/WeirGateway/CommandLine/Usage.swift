@@ -13,6 +13,7 @@ extension HelpTopic {
         weir probe URL          make one request and show where its time went
         weir completion SHELL   print completions for bash, zsh or fish
         weir manual PAGE        print a manual page: weir.1, or weir.yml.5 with the keys of the file
+        weir schema             print a JSON Schema of the file, for editors
         weir help COMMAND       explain a command
         weir --version          print the versions of weir and its libraries
 
@@ -71,6 +72,17 @@ extension HelpTopic {
 
       To read one at once:
         weir manual weir.yml.5 | man -l -
+
+      """
+    case .schema:
+      """
+      weir schema prints a JSON Schema (draft 2020-12) of the configuration file, by which editors complete and check it.
+
+      Usage:
+        weir schema > weir.schema.json
+
+      Editors with yaml-language-server read it where the first line of weir.yml is:
+        # yaml-language-server: $schema=weir.schema.json
 
       """
     }

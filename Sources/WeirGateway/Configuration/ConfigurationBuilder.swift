@@ -1,5 +1,8 @@
 import Weir
+import WeirExporter
 import WeirHTTP
+import WeirIO
+import WeirTransport
 
 extension Configuration {
   /// Reads and checks a configuration. `file` is only a name, for the error text.
@@ -8,9 +11,11 @@ extension Configuration {
   }
 
   private init(parsing bytes: [UInt8], file: String, noting reads: FilesRead?) throws(ConfigurationError) {
-    self = try ConfigurationFile.parse(bytes, file: file, noting: reads) { root in
-      var builder = ConfigurationBuilder()
-      return builder.configuration(root)
+    self = try ConfigurationFile.parse(bytes, file: file, noting: reads) { root -> Configuration? in
+      guard let entries = root.mappingEntries() else { return nil }
+      let (read, given) = ReadFile.mapping.read(root, entries)
+      var builder = ConfigurationBuilder(read, listeners: given["listeners"])
+      return given.fitting("routes").map { _ in builder.configuration(root.findings) }
     }
   }
 
@@ -22,307 +27,274 @@ extension Configuration {
   }
 }
 
-/// Makes a configuration of a file's content, and checks each part.
-struct ConfigurationBuilder {
-  private var warnings: [ConfigurationProblem] = []
-  private var omittedWarnings = 0
-  private var names: [String: SourcePosition] = [:]
-  private var matches: [ReadMatch] = []
+/// Makes a configuration of a file's parts: looks up upstreams and listeners by their names, and compares the parts.
+private struct ConfigurationBuilder {
+  private let read: ReadFile
   /// The entries of `upstreams`, by name.
-  var upstreams: [String: ReadUpstream] = [:]
+  private var upstreams: [String: ReadUpstream] = [:]
   /// The names of all entries, those with problems too.
-  var writtenUpstreams: Set<String> = []
-  /// The listeners, as far as they could be read, and the names that routes may give; nil if not all could be read.
-  var listeners: [ListenerSettings] = []
-  var listenerNames: Set<String>?
+  private var writtenUpstreams: Set<String> = []
+  /// The listeners that routes can name, and their names; nil if not all could be read.
+  private let listeners: [ListenerSettings]
+  private let listenerNames: Set<String>?
+  private var names: [String: SourcePosition] = [:]
+  private var matches: [ReadPlace] = []
   /// The load control of each upstream that is a URL, and the first route that goes there.
-  private var controls: [Destination: (overload: OverloadSettings?, isReplaced: Bool, route: String)] = [:]
+  private var controls: [Destination: (overload: OverloadSettings?, route: String)] = [:]
 
-  /// Keys of a route that might be expected to hold for all of them.
-  private static let routeKeys: Set = [
-    "auth", "clients", "overload", "adaptiveConcurrency", "bodyBytes", "circuitBreaker", "compression", "concurrency",
-    "destinationPolicy", "headers", "hedge", "rateLimits", "responseHeaders", "retry", "silenceTimeout", "streaming",
-    "timeout", "upgrade",
-  ]
-  private static let maximumNameLength = 64
-  private static let maximumRetries = 10
-  private static let maximumTimeout: Duration = .seconds(86_400)
+  /// - Parameter listeners: The value of `listeners`; nil if the file has none.
+  init(_ read: ReadFile, listeners reader: ConfigurationReader?) {
+    self.read = read
+    if let reader {
+      listeners = read.listeners
+      // A name that could not be read is no reason to report those who use it.
+      let isComplete =
+        if case .sequence(let list) = reader.node.content { list.count == listeners.count } else { false }
+      listenerNames = isComplete ? Set(listeners.map(\.name)) : nil
+    } else {
+      listeners = [ListenerSettings(address: .unnamed)]
+      listenerNames = [ListenerSettings.standardName]
+    }
+    for entry in read.upstreams { note(entry) }
+  }
 
-  mutating func configuration(_ root: ConfigurationReader) -> Configuration? {
-    root.mapping { keys in
-      for key in Self.routeKeys { keys.misplaced[key] = "it belongs into the routes it is meant for" }
-      let listing = keys.take("listeners")
-      let listeners = listing.map { readListeners($0) } ?? []
-      note(listeners, of: listing)
-      if let upstreams = keys.take("upstreams") { readUpstreams(upstreams) }
-      let accessLog = keys.take("accessLog").flatMap { $0.accessLog() }
-      let trace = keys.take("trace").flatMap { $0.trace() }
-      let requestID = keys.take("requestId").flatMap { $0.requestID() }
-      guard let list = keys.take("routes", required: "list at least one route"), let routes = list.elements() else {
-        return nil
-      }
-      if !(1...Configuration.maximumRoutes).contains(routes.count) {
-        list.report("holds \(routes.count) routes; give 1 to \(Configuration.maximumRoutes)")
-      }
-      var configuration = Configuration(routes: routes.compactMap { route($0) })
-      configuration.listeners = listeners
-      configuration.accessLog = accessLog
-      (configuration.trace, configuration.requestID) = (trace, requestID)
-      configuration.upstreams = upstreams.values.map(\.value).sorted { $0.name < $1.name }
-      compare(matches)
-      compareUpstreams(configuration.routes)
-      configuration.warnings = warnings
-      if omittedWarnings > 0 {
-        let text = "and \(omittedWarnings) more"
-        configuration.warnings.append(ConfigurationProblem(at: nil, path: ConfigurationPath(), text))
-      }
-      return configuration
+  mutating func configuration(_ findings: ConfigurationFindings) -> Configuration {
+    var configuration = Configuration(routes: read.routes.compactMap { route($0) })
+    configuration.listeners = read.listeners
+    configuration.accessLog = read.accessLog
+    (configuration.trace, configuration.requestID) = (read.trace, read.requestID)
+    configuration.upstreams = upstreams.values.map(\.upstream).sorted { $0.name < $1.name }
+    let own = findings.warnings.count
+    compareMatches()
+    compareUpstreams(configuration.routes)
+    configuration.warnings = findings.warnings(sortingFirst: own)
+    return configuration
+  }
+
+  // MARK: Routes
+
+  private mutating func route(_ read: ReadRoute) -> Route? {
+    guard let given = read.given else { return nil }
+    var route = read.route
+    note(given)
+    match(read, &route, given)
+    if let redirect = read.redirect { route.action = .redirect(redirect) }
+    if let response = read.response { route.action = .respond(response) }
+    if given.has("auth"), let reader = given["auth"] { warn(of: route, reader) }
+    guard let upstream = given["upstream"], !given.has("redirect"), !given.has("respond") else {
+      return read.redirect == nil && read.response == nil ? nil : route
+    }
+    route.fallback = fallback(read.fallback, given["fallback"])
+    guard let target = read.target else { return nil }
+    if case .split = target { Self.refuseUpstreamsKeys(given) }
+    guard let action = action(target, read, given, &route) else { return nil }
+    route.action = action
+    if case .upstream(let own) = action, case .upstream(own)? = route.fallback?.action {
+      upstream.report("is its own fallback")
+    }
+    if let upstream = route.upstream { compare(route, upstream, given) }
+    return route
+  }
+
+  private mutating func note(_ given: ConfigurationGiven) {
+    guard let value = given.fitting("name"), case .scalar(let scalar) = value.node.content else { return }
+    if let first = names[scalar.text] {
+      value.report("another route is named \(quoted(scalar.text)) (line \(first.line)); names must differ")
+    } else {
+      names[scalar.text] = value.node.position
     }
   }
 
-  private mutating func route(_ reader: ConfigurationReader) -> Route? {
-    reader.mapping { keys in
-      keys.misplaced = Self.misplacedInRoutes
-      let name = name(&keys)
-      let match = match(keys.take("match"), of: reader, name: name)
-      let action = action(&keys, match.path)
-      // All keys are read, so that all problems are found, even if no route can be made of them.
-      var route = Route(name: name ?? "", match: match, action: action.value ?? .respond(RouteResponse(status: 200)))
-      route.tls = action.tls
-      route.fallback = action.fallback
-      if let rules = keys.take("responseHeaders").flatMap({ $0.headers(of: .responses) }) {
-        route.responseHeaders = rules
-      }
-      let asksForUsers = access(&keys, into: &route)
-      if let reader = keys.take("accessLog") { route.hasAccessLog = reader.keepsAccessLog() }
-      if let limits = keys.take("rateLimits") { route.limits.rates = limits.rateLimits(knowsUsers: asksForUsers) }
-      if let limits = keys.take("concurrency") {
-        route.limits.concurrency = limits.concurrencyLimits(knowsUsers: asksForUsers)
-      }
-      if action.forwards { forwarding(&keys, into: &route, isNamed: action.isNamed, at: reader) }
-      return action.value == nil ? nil : route
+  private mutating func match(_ read: ReadRoute, _ route: inout Route, _ given: ConfigurationGiven) {
+    let value = given["match"]
+    let problems = given.reader.findings.problems.count
+    if let names = value?.child("listener") { route.match.listeners = listenerNames(names) }
+    guard read.hasReadableMatch, given.reader.findings.problems.count == problems else { return }
+    let name = route.name.isEmpty ? nil : route.name
+    matches.append(ReadPlace(match: route.match, reader: value ?? given.reader, isImplied: value == nil, name: name))
+  }
+
+  /// A name, or a list of names.
+  private func listenerNames(_ reader: ConfigurationReader) -> Set<String> {
+    guard case .sequence = reader.node.content else { return Set([listenerName(reader)].compactMap(\.self)) }
+    let list = reader.elements(0...Int.max, "", empty: "holds no listener; leave the key out to match every listener")
+    var names: Set<String> = []
+    for element in list ?? [] {
+      guard let name = listenerName(element) else { continue }
+      if !names.insert(name).inserted { element.report("\(quoted(name)) is already in this list") }
+    }
+    return names
+  }
+
+  private func listenerName(_ reader: ConfigurationReader) -> String? {
+    reader.read(as: .string) { name in
+      guard let listenerNames, !listenerNames.contains(name) else { return nil }
+      let guess = suggestion(for: name, among: listenerNames).map { "did you mean \(quoted($0))?" }
+      let known = listenerNames.sorted().prefix(ListenerSettings.maximumCount).map { quoted($0) }
+      return "no listener is named \(quoted(name)); \(guess ?? "there are \(known.joined(separator: ", "))")"
     }
   }
 
-  /// Reads the keys that say how a route's requests are sent to its upstream.
-  private mutating func forwarding(
-    _ keys: inout ConfigurationKeys, into route: inout Route, isNamed: Bool, at reader: ConfigurationReader
-  ) {
-    if let headers = keys.take("headers").flatMap({ $0.headers(of: .requests) }) { route.headers = headers }
-    let setsHost = route.headers.set.contains { FieldSyntax.isSameName($0.name, "host") }
-    rewrites(&keys, into: &route, setsHost: setsHost)
-    if let retry = keys.take("retry").flatMap({ self.retry($0, ofNamed: isNamed) }) { route.retry = retry }
-    if isNamed { Self.refuseUpstreamsKeys(&keys) } else { controls(&keys, into: &route, at: reader) }
-    let timeout = keys.take("timeout", as: .duration) {
-      $0 > .zero && $0 <= Self.maximumTimeout ? nil : "must be more than 0 and at most 1 day"
+  private func warn(of route: Route, _ reader: ConfigurationReader) {
+    guard let auth = route.auth else { return }
+    if auth.rules.hasMixedCosts {
+      reader.warn("has hashes of different costs, which reveal user names by the time of an answer; use one cost")
     }
-    if let timeout { route.timeout = timeout }
-    route.streaming = keys.take("streaming", as: .boolean)
-    route.silenceTimeout = keys.takeSilenceTimeout()
-    route.compression = keys.take("compression").flatMap { compression($0, beside: route.responseHeaders) }
-    route.upgrade = keys.take("upgrade").flatMap { $0.tunnels() }
-    route.bodyBytes = keys.takeCount("bodyBytes", within: 1...1 << 40).map(Int64.init)
-    route.hedge = keys.take("hedge").flatMap { $0.hedge(before: route.timeout) }
+    let plain = listeners.filter { listener in
+      listener.tls == nil && (route.match.listeners.isEmpty || route.match.listeners.contains(listener.name))
+    }
+    guard let first = plain.first else { return }
+    let more = plain.count > 1 ? " and \(plain.count - 1) more" : ""
+    reader.warn(
+      "lets passwords and tokens come in clear text by listener \(quoted(first.name))\(more); give it tls, or name "
+        + "listeners with TLS in match.listener")
   }
 
-  /// Settings of an upstream that is a URL, which its routes give.
-  private mutating func controls(
-    _ keys: inout ConfigurationKeys, into route: inout Route, at reader: ConfigurationReader
-  ) {
-    route.circuitBreaker = keys.take("circuitBreaker").flatMap { self.circuitBreaker($0) }
-    let problems = reader.findings.problems.count
-    let (overload, isReplaced) = overload(&keys)
-    route.overload = overload
-    if let upstream = route.upstream, reader.findings.problems.count == problems {
-      share(&route, of: upstream, isReplaced: isReplaced, at: reader)
+  // MARK: Where routes lead
+
+  private func action(
+    _ target: ReadTarget, _ read: ReadRoute, _ given: ConfigurationGiven, _ route: inout Route
+  ) -> RouteAction? {
+    switch target {
+    case .split(let parts): return split(parts, of: given, by: read.splitBy).map { .split($0) }
+    case .url(let upstream, let tls):
+      given["splitBy"]?.report("needs several upstreams to split requests among")
+      route.tls = tls
+      return .upstream(upstream)
+    case .named(let name):
+      given["splitBy"]?.report("needs several upstreams to split requests among")
+      return named(name).map { .upstream($0) }
     }
-    if let policy = keys.take("destinationPolicy").flatMap({ destinationPolicy($0, route.upstream) }) {
-      route.destinationPolicy = policy
+  }
+
+  private func named(_ value: ConfigurationReader) -> Upstream? {
+    guard let name = value.read(as: .string) else { return nil }
+    if let known = upstreams[name] { return known.upstream.target }
+    // The entry has problems of its own, which are told.
+    if writtenUpstreams.contains(name) { return nil }
+    let hint = suggestion(for: name, among: Set(upstreams.keys)).map { "did you mean \(quoted($0))?" }
+    value.report(
+      "no entry of upstreams is named \(quoted(name)); \(hint ?? "a URL begins with http:// or https://")")
+    return nil
+  }
+
+  private func split(
+    _ parts: [(element: ConfigurationReader, name: ConfigurationReader?, weight: Int)], of given: ConfigurationGiven,
+    by key: RequestKey?
+  ) -> UpstreamSplit? {
+    var known: [UpstreamSplit.Part] = []
+    for part in parts {
+      guard let upstream = part.name.flatMap(named) else { continue }
+      if known.contains(where: { $0.upstream == upstream }) {
+        part.element.report("\(quoted(upstream.host)) is already in this list")
+      }
+      known.append(UpstreamSplit.Part(upstream, weight: part.weight))
+    }
+    guard known.count == parts.count else { return nil }
+    if known.allSatisfy({ $0.weight == 0 }) {
+      given["upstream"]?.report("has no weight above 0, so no request could go anywhere")
+    }
+    return UpstreamSplit(known, by: key)
+  }
+
+  private func fallback(_ read: ReadFallback?, _ reader: ConfigurationReader?) -> RouteFallback? {
+    guard let read, let reader else { return nil }
+    let action: RouteFallback.Action? =
+      if let upstream = reader.child("upstream") { named(upstream).map { .upstream($0) } } else {
+        read.response.map { .respond($0) }
+      }
+    return action.map { action in
+      var fallback = RouteFallback(action)
+      fallback.statusCodes = read.statusCodes
+      return fallback
     }
   }
 
   /// Refuses settings that an entry of `upstreams` has for all its routes.
-  private static func refuseUpstreamsKeys(_ keys: inout ConfigurationKeys) {
-    for key in ["circuitBreaker", "overload", "adaptiveConcurrency", "destinationPolicy"] {
-      keys.take(key)?.report(belongsToUpstream)
-    }
+  private static func refuseUpstreamsKeys(_ given: ConfigurationGiven) {
+    let text = "all routes to an entry of upstreams share it; it belongs into that entry"
+    for key in ["circuitBreaker", "overload", "destinationPolicy"] { given[key]?.report(text) }
+    given["retry"]?.child("budget")?.report("\(text), as retryBudget")
   }
 
-  private static let belongsToUpstream =
-    "all routes to an entry of upstreams share it; it belongs into that entry"
-
-  mutating func circuitBreaker(_ reader: ConfigurationReader) -> CircuitBreaker? {
-    reader.circuitBreaker {
-      warn($0, "is ignored: a circuit lets a share of the requests through, which follows their failures")
+  /// Compares a route's settings of its upstream with the upstream, and with those of other routes.
+  private mutating func compare(_ route: Route, _ upstream: Upstream, _ given: ConfigurationGiven) {
+    if upstream.isNamed { return Self.refuseUpstreamsKeys(given) }
+    if let policy = given.fitting("destinationPolicy"),
+      let refusal = route.destinationPolicy.refusal(ofHost: upstream.host)
+    {
+      // With such a policy no request would ever get through.
+      policy.report("the upstream: \(refusal)")
     }
-  }
-
-  /// Load control is on by default. Returns also whether it comes from the keys of its former name.
-  private mutating func overload(_ keys: inout ConfigurationKeys) -> (OverloadSettings?, isReplaced: Bool) {
-    let own = keys.take("overload")
-    let before = keys.take("adaptiveConcurrency")
-    let replaced = before.flatMap { $0.adaptiveConcurrency() }
-    if let before {
-      let consequence =
-        switch (own, replaced) {
-        case (nil, nil) where before.isOff: "load control stays on; write overload: off to turn it off"
-        case (nil, _?): "its minimum, initial and tolerance are taken"
-        default: "it is ignored"
-        }
-      warn(before, "is replaced by overload, which is on by default; \(consequence)")
-    }
-    if let own { return (own.overload(), false) }
-    return (replaced ?? .default, replaced != nil)
-  }
-
-  /// Routes to one upstream share its load control: that of the first one, where the file gives it by its former name.
-  ///
-  /// - Parameter isReplaced: Whether the route has only the former name's keys.
-  private mutating func share(
-    _ route: inout Route, of upstream: Upstream, isReplaced: Bool, at reader: ConfigurationReader
-  ) {
+    guard given.has("overload") == (given.fitting("overload") != nil) else { return }
     guard let first = controls[upstream.destination] else {
-      controls[upstream.destination] = (route.overload, isReplaced, route.name)
+      controls[upstream.destination] = (route.overload, route.name)
       return
     }
     guard first.overload != route.overload else { return }
     let whose = first.route.isEmpty ? "an earlier route" : "route \(quoted(first.route))"
-    if isReplaced || first.isReplaced {
-      warn(reader, "has other load control than \(whose), which has the same upstream; that of \(whose) is used")
-      route.overload = first.overload
+    given.reader.report("must be the same as that of \(whose), which has the same upstream", key: "overload")
+  }
+
+  // MARK: Upstreams
+
+  private mutating func note(_ entry: ReadUpstream) {
+    guard let name = entry.nameReader else { return }
+    writtenUpstreams.insert(entry.name)
+    guard !entry.hasProblems else { return }
+    if let first = upstreams[entry.name] {
+      name.report(
+        "another upstream is named \(quoted(entry.name)) (line \(first.nameReader?.node.position.line ?? 0))")
     } else {
-      reader.report("must be the same as that of \(whose), which has the same upstream", key: "overload")
+      upstreams[entry.name] = entry
     }
   }
 
-  private mutating func name(_ keys: inout ConfigurationKeys) -> String? {
-    let value = keys.take("name", required: "it labels the route's metrics and log lines")
-    guard let value, let name = value.read(as: .string) else { return nil }
-    let hasControls = name.unicodeScalars.contains { $0.value < 0x20 || (0x7f...0x9f).contains($0.value) }
-    if name.isEmpty || name.utf8.count > Self.maximumNameLength || hasControls {
-      value.report("must be 1 to \(Self.maximumNameLength) bytes of text without control characters")
-    } else if let first = names[name] {
-      value.report("another route is named \(quoted(name)) (line \(first.line)); names must differ")
-    } else {
-      names[name] = value.node.position
-    }
-    return name
-  }
-
-  private mutating func match(
-    _ value: ConfigurationReader?, of route: ConfigurationReader, name: String?
-  ) -> RouteMatch {
-    let before = route.findings.problems.count
-    let match = value.flatMap { self.match($0) } ?? RouteMatch()
-    // A match that could not be read would look like a match of everything.
-    if route.findings.problems.count == before {
-      let name = name.flatMap { $0.isEmpty ? nil : $0 }
-      matches.append(ReadMatch(match: match, reader: value ?? route, isImplied: value == nil, name: name))
-    }
-    return match
-  }
-
-  func destinationPolicy(_ reader: ConfigurationReader, _ upstream: Upstream?) -> DestinationPolicy? {
-    reader.mapping { keys in
-      let allow = networks(keys.take("allow")), deny = networks(keys.take("deny"))
-      let name = keys.take("otherwise", required: "one of \(DestinationPolicyName.list)")?.read(
-        as: .string,
-        unless: { DestinationPolicyName(rawValue: $0) == nil ? "give one of \(DestinationPolicyName.list)" : nil })
-      guard let otherwise = name.flatMap(DestinationPolicyName.init(rawValue:))?.otherwise,
-        let policy = try? DestinationPolicy(allow: allow, deny: deny, otherwise: otherwise)
-      else { return nil }
-      // With such a policy no request would ever get through.
-      if let refusal = upstream.flatMap({ policy.refusal(ofHost: $0.host) }) {
-        reader.report("the upstream: \(refusal)")
+  /// Warns of upstreams that no route names, and refuses names that are also hosts of other routes.
+  private func compareUpstreams(_ routes: [Route]) {
+    let used = Set(routes.flatMap(\.upstreams))
+    let named = Set(used.filter(\.isNamed).map(\.host))
+    let hosts = Set(used.filter { !$0.isNamed }.map(\.destination.host))
+    for entry in read.upstreams {
+      guard let reader = entry.nameReader, upstreams[entry.name]?.nameReader?.path == reader.path else { continue }
+      if hosts.contains(entry.name) {
+        reader.report("a route has a URL with the host \(quoted(entry.name)); their metrics would be one")
+      } else if !named.contains(entry.name) {
+        reader.warn("no route sends anything to this upstream")
       }
-      return policy
     }
   }
 
-  private func networks(_ reader: ConfigurationReader?) -> [String] {
-    (reader?.elements() ?? []).compactMap { $0.read(as: .string, unless: Self.problem(network:)) }
-  }
+  // MARK: Matches
 
-  private static func problem(network: String) -> String? {
-    do {
-      _ = try DestinationPolicy(allow: [network], otherwise: .refused)
-      return nil
-    } catch {
-      return error.description
+  /// Reports routes that take the same requests, and warns of those that nothing reaches.
+  private func compareMatches() {
+    let conflicts = RouteConflicts(matches.map(\.match))
+    for repetition in conflicts.repetitions {
+      let match = matches[repetition.route].match
+      let host = match.hosts.count > 1 ? repetition.host.map { " of host \($0)" } ?? "" : ""
+      matches[repetition.route].report("takes the same requests\(host) as \(matches[repetition.first].words)")
+    }
+    for shadow in conflicts.shadows {
+      let last = matches[shadow.by].words
+      matches[shadow.route].reader.warn("is never reached: \(last), or others before it, takes all of its requests")
     }
   }
+}
 
-  private mutating func retry(_ reader: ConfigurationReader, ofNamed isNamed: Bool) -> RouteRetryRules? {
-    reader.mapping { keys in
-      var rules = RouteRetryRules()
-      let limit = keys.take("limit", as: .integer) {
-        (0...Self.maximumRetries).contains($0) ? nil : "must be 0 to \(Self.maximumRetries)"
-      }
-      if let limit { rules.limit = limit }
-      if let codes = keys.take("statusCodes")?.elements() {
-        rules.statusCodes = Set(codes.compactMap { $0.read(as: .integer, unless: Self.problem(statusCode:)) })
-      }
-      if let methods = keys.take("methods")?.elements() {
-        rules.methods = Set(methods.compactMap { method($0) })
-      }
-      if let budget = keys.take("budget") {
-        if isNamed {
-          budget.report("\(Self.belongsToUpstream), as retryBudget")
-        } else {
-          rules.budget = budget.retryBudget()
-        }
-      }
-      if let fields = keys.take("finalResponseFields")?.elements() {
-        rules.finalResponseFields = fields.compactMap { $0.read(as: .string, unless: Self.problem(fieldName:)) }
-      }
-      if let unlessRetried = keys.take("unlessRetried", as: .boolean) { rules.unlessRetried = unlessRetried }
-      warn(of: rules, at: reader)
-      return rules
-    }
+/// A match that could be read, with its place in the file.
+private struct ReadPlace {
+  let match: RouteMatch
+  /// The value of the match, or the route if it has none.
+  let reader: ConfigurationReader
+  let isImplied: Bool
+  let name: String?
+
+  /// The words for this route in a problem of another one.
+  var words: String {
+    let route = name.map { "route \(quoted($0))" } ?? "an earlier route"
+    return "\(route) (line \(reader.node.position.line), column \(reader.node.position.column))"
   }
 
-  private static func problem(statusCode: Int) -> String? {
-    (400...599).contains(statusCode) ? nil : "\(statusCode) is not a failure; give a status code from 400 to 599"
-  }
-
-  private static func problem(fieldName: String) -> String? {
-    FieldSyntax.isToken(fieldName) ? nil : "\(quoted(fieldName)) is not a field name"
-  }
-
-  mutating func method(_ reader: ConfigurationReader) -> String? {
-    guard let method = reader.read(as: .string, unless: Self.problem(method:)) else { return nil }
-    if !RegisteredMethod.names.contains(method) { warn(reader, Self.text(ofUnknown: method)) }
-    return method
-  }
-
-  private static func problem(method: String) -> String? {
-    let upper = method.uppercased()
-    if !FieldSyntax.isToken(method) { return "\(quoted(method)) is not a method name" }
-    return method != upper && KnownMethod(upper) != .other ? "methods are case-sensitive; write \(upper)" : nil
-  }
-
-  private static func text(ofUnknown method: String) -> String {
-    let guess = suggestion(for: method, among: RegisteredMethod.names)
-    let hint = guess.map { "did you mean \(quoted($0))?" } ?? "it is taken as written"
-    return "\(quoted(method)) is not a registered method; \(hint)"
-  }
-
-  /// Warns of a retry block under which nothing is ever retried, since that is hardly intended.
-  private mutating func warn(of rules: RouteRetryRules, at reader: ConfigurationReader) {
-    if rules.limit == 0 {
-      warn(reader, "retries nothing: limit is 0, its default; give a limit such as 2")
-    } else if rules.methods.isEmpty {
-      warn(reader, "retries nothing: methods is empty; without the key, idempotent methods are retried")
-    } else if let budget = rules.budget, budget.ratio == 0, budget.minimumPerSecond * budget.window + budget.burst < 1 {
-      warn(reader, "retries nothing: its budget never comes to one retry; give it a ratio or more per second")
-    }
-  }
-
-  mutating func warn(_ reader: ConfigurationReader, _ message: @autoclosure () -> String) {
-    if warnings.count < ConfigurationError.maximumCount {
-      warnings.append(reader.problem(message()))
-    } else {
-      omittedWarnings += 1
-    }
-  }
+  func report(_ message: String) { reader.report(message, key: isImplied ? "match" : nil) }
 }

@@ -43,4 +43,25 @@ enum ConfigurationDuration {
     guard abs(seconds) <= 100 * 366 * 86_400 else { return nil }
     return .microseconds(Int64((seconds * 1_000_000).rounded()))
   }
+
+  // MARK: Writing
+
+  /// The shortest time that is told apart from none, in seconds.
+  static let least = 0.000_001
+
+  /// A number as it is written in files: `1.5`, and `2` for 2.0.
+  static func text(_ number: Double) -> String {
+    Int(exactly: number).map { "\($0)" } ?? "\(number)"
+  }
+
+  /// A time in the largest unit in which it is whole: `60s`, `2m`, `1h`, `1d`; `1.5s`, and milliseconds below a second.
+  static func text(seconds: Double) -> String {
+    let milliseconds = (seconds * 1000).rounded()
+    guard abs(milliseconds / 1000 - seconds) < least, milliseconds != 0 else { return "\(text(seconds))s" }
+    if milliseconds < 1000 { return "\(Int(milliseconds))ms" }
+    let unit = units.first {
+      $0.name != "ms" && Int(milliseconds) % $0.milliseconds == 0 && ($0.name != "m" || milliseconds >= 120_000)
+    }
+    return unit.map { "\(Int(milliseconds) / $0.milliseconds)\($0.name)" } ?? "\(text(seconds))s"
+  }
 }

@@ -25,6 +25,9 @@ package struct ConfigurationProblem: Error, Hashable, Sendable {
     self.message = message
   }
 
+  /// The position; one before all others without it.
+  var place: SourcePosition { position ?? SourcePosition(line: 0, column: 0) }
+
   /// `weir.yml:7:5: routes[0].upstrem: unknown key; did you mean "upstream"?`
   ///
   /// - Parameter severity: A word to put behind the place, as compilers do: `weir.yml:7:5: warning: …`
@@ -49,12 +52,11 @@ package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConver
   static let maximumCount = 100
 
   package init(file: String, problems: [ConfigurationProblem]) {
-    let start = SourcePosition(line: 0, column: 0)
     self.file = file
     // The sort is stable: problems of one place stay in the order in which they were found.
     self.problems =
       problems.enumerated()
-      .sorted { ($0.element.position ?? start, $0.offset) < ($1.element.position ?? start, $1.offset) }
+      .sorted { ($0.element.place, $0.offset) < ($1.element.place, $1.offset) }
       .prefix(Self.maximumCount).map(\.element)
     omitted = problems.count - self.problems.count
   }

@@ -26,7 +26,7 @@ struct ConfigurationReader {
   var hidingValues: Self { Self(node, path: path, findings, quotesValues: false) }
 
   /// A reader of a value in this one.
-  fileprivate func reader(of node: YAMLNode, path: ConfigurationPath) -> Self {
+  func reader(of node: YAMLNode, path: ConfigurationPath) -> Self {
     Self(node, path: path, findings, quotesValues: quotesValues)
   }
 
@@ -55,7 +55,7 @@ struct ConfigurationReader {
   }
 
   /// The text to write for a value that is meant to turn a feature on or off.
-  private func switchHint(on: String) -> String {
+  private func switchHint(_ on: String) -> String {
     guard case .scalar(let scalar) = node.content else { return "" }
     return switch scalar.value {
     case .bool(true), .string("on"): "; \(on)"
@@ -73,6 +73,14 @@ struct ConfigurationReader {
     return nodes.enumerated().map { reader(of: $1, path: path.index($0)) }
   }
 
+  /// The value of a key in this mapping; nil if there is none.
+  func child(_ key: String) -> Self? {
+    guard case .mapping(let entries) = node.content, let entry = entries.first(where: { $0.key == key }) else {
+      return nil
+    }
+    return reader(of: entry.value, path: path.key(key))
+  }
+
   /// The entries of a mapping whose keys the user chooses, in the order of the file.
   func entries() -> [(key: String, value: Self)]? {
     guard case .mapping(let entries) = node.content else {
@@ -83,22 +91,38 @@ struct ConfigurationReader {
   }
 
   /// Has `body` take the keys of a mapping. The keys that it does not take are reported as unknown.
-  ///
-  /// - Parameters:
-  ///   - orOff: Whether the value may also be the word `off`, which reads as nil.
-  ///   - on: How the feature is turned on with its defaults, for those who write `on` or `true`.
-  func mapping<Value>(
-    orOff: Bool = false, on: String = "write {} for the defaults", _ body: (inout ConfigurationKeys) -> Value?
-  ) -> Value? {
-    if orOff, isOff { return nil }
-    guard case .mapping(let entries) = node.content else {
-      mismatch("a mapping (key: value)\(orOff ? " or off" : "")", hint: orOff ? switchHint(on: on) : "")
-      return nil
-    }
+  func mapping<Value>(_ body: (inout ConfigurationKeys) -> Value?) -> Value? {
+    guard let entries = mappingEntries() else { return nil }
     var keys = ConfigurationKeys(of: self, entries)
     let value = body(&keys)
-    findings.unknownKeys += keys.unknown()
+    reportUnknown(keys.asked, in: entries, misplaced: keys.misplaced)
     return value
+  }
+
+  /// The entries of a mapping whose keys are known by name.
+  ///
+  /// - Parameter on: If the value could also be the word `off`: how the feature is turned on with its defaults, for those
+  ///   who write `on` or `true`.
+  func mappingEntries(orOff on: String? = nil) -> [YAMLNode.Entry]? {
+    if case .mapping(let entries) = node.content { return entries }
+    mismatch("a mapping (key: value)\(on == nil ? "" : " or off")", hint: on.map(switchHint) ?? "")
+    return nil
+  }
+
+  /// Reports the entries with other keys than those.
+  ///
+  /// - Parameter misplaced: Keys that belong elsewhere, each with the hint for those who write it here.
+  func reportUnknown(_ known: some Collection<String>, in entries: [YAMLNode.Entry], misplaced: [String: String]) {
+    let unknown = entries.filter { !known.contains($0.key) }
+    guard !unknown.isEmpty else { return }
+    let absent = Set(known).subtracting(entries.map(\.key))
+    let list = "known keys are " + known.sorted().joined(separator: ", ")
+    findings.unknownKeys += unknown.enumerated().map { index, entry in
+      // Guessing takes time, and problems beyond the maximum are not shown.
+      let guess = index < ConfigurationError.maximumCount ? suggestion(for: entry.key, among: absent) : nil
+      let hint = misplaced[entry.key] ?? guess.map { "did you mean \(quoted($0))?" } ?? list
+      return ConfigurationProblem(at: entry.keyPosition, path: path.key(entry.key), "unknown key; \(hint)")
+    }
   }
 
   /// - Parameter key: a missing key of the mapping, to which the message belongs.
@@ -107,8 +131,13 @@ struct ConfigurationReader {
       ConfigurationProblem(at: node.position, path: key.map(path.key) ?? path, message))
   }
 
-  func problem(_ message: String) -> ConfigurationProblem {
-    ConfigurationProblem(at: node.position, path: path, message)
+  /// Notes a possible mistake that is no reason to refuse the file.
+  func warn(_ message: @autoclosure () -> String) {
+    guard findings.warnings.count < ConfigurationError.maximumCount else {
+      findings.omittedWarnings += 1
+      return
+    }
+    findings.warnings.append(ConfigurationProblem(at: node.position, path: path, message()))
   }
 
   private func mismatch(_ expected: String, hint: String = "") {
@@ -120,7 +149,7 @@ struct ConfigurationReader {
 struct ConfigurationKeys {
   private let mapping: ConfigurationReader
   private let entries: [YAMLNode.Entry]
-  private var asked: Set<String> = []
+  fileprivate private(set) var asked: Set<String> = []
   /// Keys that belong elsewhere, each with the hint for those who write it here.
   var misplaced: [String: String] = [:]
 
@@ -150,23 +179,9 @@ struct ConfigurationKeys {
     mapping.report("is missing; \(what)", key: key)
     return nil
   }
-
-  fileprivate func unknown() -> [ConfigurationProblem] {
-    let unknown = entries.filter { !asked.contains($0.key) }
-    guard !unknown.isEmpty else { return [] }
-    let absent = asked.subtracting(entries.map(\.key))
-    let known = "known keys are " + asked.sorted().joined(separator: ", ")
-    return unknown.enumerated().map { index, entry in
-      // Guessing takes time, and problems beyond the maximum are not shown.
-      let guess = index < ConfigurationError.maximumCount ? suggestion(for: entry.key, among: absent) : nil
-      let hint =
-        misplaced[entry.key] ?? guess.map { "did you mean \(quoted($0))?" } ?? known
-      return ConfigurationProblem(at: entry.keyPosition, path: mapping.path.key(entry.key), "unknown key; \(hint)")
-    }
-  }
 }
 
-/// The problems of a file that were found so far.
+/// The problems of a file that were found so far, and the warnings.
 final class ConfigurationFindings {
   /// Whether error texts may repeat values.
   let quotesValues: Bool
@@ -176,23 +191,35 @@ final class ConfigurationFindings {
   let reads: FilesRead?
   fileprivate(set) var problems: [ConfigurationProblem] = []
   fileprivate(set) var unknownKeys: [ConfigurationProblem] = []
+  fileprivate(set) var warnings: [ConfigurationProblem] = []
+  /// The number of further warnings.
+  fileprivate(set) var omittedWarnings = 0
 
   init(quotesValues: Bool, readsAsGo: Bool = false, reads: FilesRead? = nil) {
     self.quotesValues = quotesValues
     self.readsAsGo = readsAsGo
     self.reads = reads
   }
+
+  /// The warnings: the first ones in the order of the file, then the others, and how many there are further.
+  func warnings(sortingFirst count: Int) -> [ConfigurationProblem] {
+    let first = warnings.prefix(count).enumerated()
+      .sorted { ($0.element.place, $0.offset) < ($1.element.place, $1.offset) }.map(\.element)
+    let further = omittedWarnings == 0 ? nil : "and \(omittedWarnings) more"
+    return first + warnings.dropFirst(count)
+      + [further].compactMap { $0.map { ConfigurationProblem(at: nil, path: ConfigurationPath(), $0) } }
+  }
 }
 
 /// The type that a scalar is read as. Types are kept apart: a number is no string, `yes` is no boolean.
-struct ConfigurationKind<Value> {
+struct ConfigurationKind<Value>: Sendable {
   /// The kind's name in "expected a whole number".
   var name: String
   /// A hint that error texts add if the scalar is of another kind.
   var hint = ""
-  let read: (YAMLScalar.Value) -> Value?
+  let read: @Sendable (YAMLScalar.Value) -> Value?
   /// Reads what Go's yaml.v3 takes for such a value besides.
-  var readAsGo: (YAMLScalar) -> Value? = { _ in nil }
+  var readAsGo: @Sendable (YAMLScalar) -> Value? = { _ in nil }
 }
 
 extension ConfigurationKind<String> {

@@ -29,6 +29,7 @@ package enum Program {
     case .version: return answer(version)
     case .completion(let shell): return answer(shell.completion)
     case .manual(let page): return answer(page.text)
+    case .schema: return answer(ConfigurationSchema.text)
     case .check(let options): return check(options)
     case .serve(let options):
       // Blocked here, because threads inherit the mask of the thread that starts them.

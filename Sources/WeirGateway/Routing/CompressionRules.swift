@@ -40,7 +40,7 @@ extension UnsafeRawBufferPointer {
 }
 
 /// A media type, or several of them: `application/json`, `text/*`, `application/*+json`.
-package struct MediaTypePattern: Sendable, Hashable {
+package struct MediaTypePattern: Sendable, Hashable, CustomStringConvertible {
   /// The octets before and behind the star, in lower case; without a star, the whole type and nil.
   private let head: [UInt8]
   private let tail: [UInt8]?
@@ -61,6 +61,10 @@ package struct MediaTypePattern: Sendable, Hashable {
     guard parts[1].first == "*", suffix.isEmpty || suffix.first == "+", !suffix.contains("*") else { return nil }
     head = Array(text[..<star].utf8)
     tail = Array(suffix.utf8)
+  }
+
+  package var description: String {
+    String(decoding: tail.map { head + [UInt8(ascii: "*")] + $0 } ?? head, as: UTF8.self)
   }
 
   /// Text, and the types of JSON, JavaScript, XML and SVG.

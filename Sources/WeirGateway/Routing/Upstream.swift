@@ -8,7 +8,7 @@ import WeirTransport
 /// The target of a route's requests: an origin, or an entry of `upstreams`, whose name stands for the host; and the base
 /// path that is put before their paths.
 package struct Upstream: Sendable, Hashable {
-  package enum Scheme: String, Sendable {
+  package enum Scheme: String, Sendable, CaseIterable {
     case http
     case https
 

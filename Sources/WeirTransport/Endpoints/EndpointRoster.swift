@@ -319,8 +319,8 @@ package struct CheckThresholds: Sendable, Equatable {
   /// The range of both.
   package static let range = 1...100
 
-  package let unhealthyAfter: Int
-  package let healthyAfter: Int
+  package var unhealthyAfter: Int
+  package var healthyAfter: Int
 
   /// Takes the numbers. Numbers out of range count as the nearest valid ones.
   package init(unhealthyAfter: Int = 3, healthyAfter: Int = 2) {

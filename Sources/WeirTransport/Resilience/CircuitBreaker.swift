@@ -20,22 +20,13 @@ public struct CircuitBreaker: Sendable, Hashable {
   public var minimumRequests: Int
   /// The length of the window, in seconds; 1 to 60.
   public var window: Double
-  /// Ignored: no circuit stays open for a fixed time any more.
-  public var openFor: Double
-  /// Ignored: no circuit waits for single probes any more.
-  public var halfOpenProbes: Int
 
   /// Takes the numbers. Numbers out of range count as the nearest valid ones. NaN counts as a ratio of 1, and as the
   /// shortest time.
-  public init(
-    failureRatio: Double = 0.5, minimumRequests: Int = 20, window: Double = 10, openFor: Double = 5,
-    halfOpenProbes: Int = 1
-  ) {
+  public init(failureRatio: Double = 0.5, minimumRequests: Int = 20, window: Double = 10) {
     self.failureRatio = failureRatio
     self.minimumRequests = minimumRequests
     self.window = window
-    self.openFor = openFor
-    self.halfOpenProbes = halfOpenProbes
   }
 }
 
@@ -52,8 +43,6 @@ public enum CircuitState: String, Sendable, CaseIterable {
 extension CircuitBreaker {
   /// The range of ``window``, in seconds.
   package static let windows = 1.0...60.0
-  /// The largest value of ``openFor``, in seconds.
-  package static let longestOpen = 60.0
 
   var boundedWindow: Double {
     window >= Self.windows.lowerBound ? min(window, Self.windows.upperBound) : Self.windows.lowerBound

@@ -94,7 +94,7 @@ import WeirMetrics
     (["server"], #"unknown command "server"; did you mean "serve"?"#),
     (
       ["frobnicate"],
-      #"unknown command "frobnicate"; there are serve, check, probe, completion, manual, help, version"#
+      #"unknown command "frobnicate"; there are serve, check, probe, completion, manual, schema, help, version"#
     ),
     (["serve", "x.yml"], #"unexpected argument "x.yml"; a configuration is given by --config.file"#),
     (["--web.listen-adress=:1"], #"unknown flag "--web.listen-adress"; did you mean --web.listen-address?"#),

@@ -8,7 +8,7 @@ import WeirTestSupport
   /// The line up to the cursor as bash splits it, and the proposals.
   @Test(
     arguments: [
-      (["weir", ""], "check completion help manual probe serve version"),
+      (["weir", ""], "check completion help manual probe schema serve version"),
       (["weir", "ch"], "check"),
       (["weir", "--web.l"], "--web.listen-address="),
       (["weir", "serve", "--log."], "--log.format= --log.level="),
@@ -85,7 +85,7 @@ import WeirTestSupport
       "complete -c weir -n '__fish_seen_subcommand_from probe' -l destination-policy -x -a 'any publicOnly' -d ",
       "complete -c weir -n '__fish_seen_subcommand_from check' -F\n",
       "complete -c weir -n __fish_use_subcommand -a check -d 'say what is wrong with a configuration'\n",
-      "complete -c weir -n 'not __fish_seen_subcommand_from check probe completion manual help version' "
+      "complete -c weir -n 'not __fish_seen_subcommand_from check probe completion manual schema help version' "
         + "-l config.file -r -F -d ",
     ] { #expect(text.contains(line), "\(line)") }
   }

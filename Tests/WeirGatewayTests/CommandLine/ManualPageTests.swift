@@ -31,7 +31,7 @@ import WeirTestSupport
 
   @Test func theConfigurationsPageNamesEveryKey() {
     let text = ManualPage.configuration.text
-    for key in ConfigurationReference.tables.flatMap(\.keys) {
+    for key in KeyTable.all.flatMap(\.sections).flatMap(\.rows) {
       #expect(text.contains("\n.TP\n\(Roff.bold(key.name))\n("), "\(key.name)")
     }
     let trace = #"""

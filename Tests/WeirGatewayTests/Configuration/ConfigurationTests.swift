@@ -223,13 +223,6 @@ import Weir
     ),
     ("hedge: {quantile: 2}", "2:23: routes[0].hedge.quantile: must be 0.5 to 0.999"),
     ("circuitBreaker: {failureRatio: 0}", "2:36: routes[0].circuitBreaker.failureRatio: must be 0.01 to 1"),
-    ("circuitBreaker: {halfOpenProbes: 0}", "2:38: routes[0].circuitBreaker.halfOpenProbes: must be 1 to 1000"),
-    ("circuitBreaker: {openFor: 2m}", "2:31: routes[0].circuitBreaker.openFor: must be 0.1s to 60s"),
-    ("adaptiveConcurrency: {minimum: 0}", "2:36: routes[0].adaptiveConcurrency.minimum: must be 1 to 512"),
-    (
-      "adaptiveConcurrency: {minimum: 10, initial: 5}",
-      "2:49: routes[0].adaptiveConcurrency.initial: must be at least minimum, 10"
-    ),
     ("overload: {wait: 61s}", "2:22: routes[0].overload.wait: must be 0.01s to 60s"),
     ("overload: {waitOverloaded: 2s}", "2:32: routes[0].overload.waitOverloaded: must be at most wait, 1.5s"),
     ("overload: {minimum: 9, initial: 8}", "2:37: routes[0].overload.initial: must be at least minimum, 9"),
@@ -238,7 +231,6 @@ import Weir
     ("overload: 5", "2:15: routes[0].overload: expected a mapping (key: value) or off, found the number 5"),
     ("hedge: {after: 30s}", "2:20: routes[0].hedge.after: must be less than the route's timeout, 30s"),
     ("match: {host: 'a..b'}", "2:19: routes[0].match.host: \"a..b\" is not a host name"),
-    ("adaptiveConcurrency: {baseline: 2h}", "2:37: routes[0].adaptiveConcurrency.baseline: must be 1s to 3600s"),
     ("headers: {set: {'a b': c}}", "2:28: routes[0].headers.set[\"a b\"]: \"a b\" is not a field name"),
     (
       "headers: {set: {a: 1}}",
@@ -375,7 +367,7 @@ import Weir
         "weir.yml:8:11: routes[2].name: must be 1 to 64 bytes of text without control characters",
         "weir.yml:10:12: routes[2].match: takes the same requests as route \"a\" (line 7, column 12)",
         "weir.yml:11:5: routes[2].surprise: unknown key; known keys are "
-          + "accessLog, adaptiveConcurrency, auth, bodyBytes, circuitBreaker, clients, compression, concurrency, "
+          + "accessLog, auth, bodyBytes, circuitBreaker, clients, compression, concurrency, "
           + "destinationPolicy, fallback, headers, hedge, match, name, overload, rateLimits, redirect, replacePrefix, "
           + "respond, responseHeaders, retry, rewriteHost, silenceTimeout, splitBy, streaming, stripPrefix, timeout, "
           + "upgrade, upstream",

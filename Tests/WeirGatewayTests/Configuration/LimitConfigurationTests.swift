@@ -40,7 +40,7 @@ import Testing
     arguments: [
       ("key: route", LimitKey.route), ("key: client", .client(prefix6: 64)),
       ("key: header X-Tenant", .header("x-tenant")), ("key: client, clientPrefix6: 48", .client(prefix6: 48)),
-      ("clientPrefix6: 128", .client(prefix6: 128)), ("scope: local", .client(prefix6: 64)),
+      ("clientPrefix6: 128", .client(prefix6: 128)),
     ])
   func keys(text: String, key: LimitKey) throws {
     let limits = try Self.route("rateLimits: [{name: a, rate: 1/s, burst: 1000000, enforce: false, \(text)}]")?.limits
@@ -57,7 +57,6 @@ import Testing
   }
 
   private static let rate = "expected a rate such as 100/s, 1000/m or 5/h, found"
-  private static let shared = "the limit is this gateway's; write local, or leave the key out"
   private static let key = "must be route, client, user or header and a field's name, such as header X-Tenant"
 
   @Test(
@@ -108,8 +107,6 @@ import Testing
         "rateLimits: [{name: a, rate: 1/s, enforce: off}]",
         "rateLimits[0].enforce: expected true or false, found the string \"off\""
       ),
-      ("rateLimits: [{name: a, rate: 1/s, scope: shared}]", "rateLimits[0].scope: \(shared)"),
-      ("rateLimits: [{name: a, rate: 1/s, scope: all}]", "rateLimits[0].scope: must be local"),
       ("concurrency: [{limit: 0}]", "concurrency[0].limit: must be 1 to 100000"),
       ("concurrency: [{limit: 100001}]", "concurrency[0].limit: must be 1 to 100000"),
       (
@@ -132,15 +129,8 @@ import Testing
 
   /// The key `user` is for routes that ask for names.
   @Test func aKeyNeedsItsUsers() {
-    let text = "rateLimits: [{name: a, rate: 1/s, key: user}]\nconcurrency: [{limit: 1, key: user}]\n"
     let error = #expect(throws: ConfigurationError.self) {
-      try ConfigurationFile.parse(Array(text.utf8), file: "weir.yml") { root in
-        root.mapping { keys -> Bool? in
-          _ = keys.take("rateLimits")?.rateLimits(knowsUsers: false)
-          _ = keys.take("concurrency")?.concurrencyLimits(knowsUsers: false)
-          return true
-        }
-      }
+      try Self.route("rateLimits: [{name: a, rate: 1/s, key: user}], concurrency: [{limit: 1, key: user}]")
     }
     let message = "nobody is asked for a name here; give the route auth, or choose another key"
     #expect(error?.problems.map(\.message) == [message, message])

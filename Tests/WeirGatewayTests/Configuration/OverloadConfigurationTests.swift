@@ -4,44 +4,8 @@ import Weir
 
 @testable import WeirGateway
 
-/// The keys of load control, and those that it has replaced.
+/// The keys of load control and of circuits.
 @Suite struct OverloadConfigurationTests {
-  private static let replaced = "is replaced by overload, which is on by default; "
-  private static let taken = "its minimum, initial and tolerance are taken"
-  private static let ignored = "it is ignored"
-  private static let stays = "load control stays on; write overload: off to turn it off"
-
-  @Test(arguments: [
-    ("adaptiveConcurrency: {minimum: 4, initial: 9, tolerance: 3, window: 1s, baseline: 10s}", taken),
-    ("adaptiveConcurrency: {}", taken), ("adaptiveConcurrency: off", stays),
-    ("overload: {wait: 1s}\n    adaptiveConcurrency: {minimum: 4}", ignored),
-    ("overload: off\n    adaptiveConcurrency: {minimum: 4}", ignored),
-    ("overload: {}\n    adaptiveConcurrency: off", ignored),
-  ])
-  func adaptiveConcurrencyIsWarnedOf(lines: String, what: String) throws {
-    let found = try read("routes:\n  - name: a\n    upstream: http://h\n    \(lines)\n")
-    let line = lines.contains("\n") ? 5 : 4
-    let path = "f:\(line):26: warning: routes[0].adaptiveConcurrency: "
-    #expect(warnings(found) == [path + Self.replaced + what])
-  }
-
-  @Test(
-    arguments: [
-      (
-        "adaptiveConcurrency: {minimum: 4, initial: 9, tolerance: 3}",
-        OverloadSettings(initial: 9, minimum: 4, tolerance: 3)
-      ),
-      ("adaptiveConcurrency: {minimum: 20}", OverloadSettings(initial: 20, minimum: 20)),
-      // Less than load control can follow.
-      ("adaptiveConcurrency: {tolerance: 1}", OverloadSettings(tolerance: 1.1)),
-      ("adaptiveConcurrency: off", .default),
-      ("overload: {wait: 1s}, adaptiveConcurrency: {minimum: 4}", OverloadSettings(wait: 1)),
-      ("overload: off, adaptiveConcurrency: {minimum: 4}", nil), ("overload: off", nil), ("timeout: 1s", .default),
-    ] as [(String, OverloadSettings?)])
-  func whatAdaptiveConcurrencyBecomes(keys: String, settings: OverloadSettings?) throws {
-    #expect(try read("routes: [{name: a, upstream: 'http://h', \(keys)}]").routes.map(\.overload) == [settings])
-  }
-
   private static let mapping = "routes[0].overload: expected a mapping (key: value) or off, found "
   private static let silence = "routes[0].overload.silence: "
   private static let duration = "expected a duration such as 30s, 500ms or 1m30s or off, found "
@@ -76,33 +40,33 @@ import Weir
       found.routes.map(\.overload) == [OverloadSettings(wait: 0.05, waitOverloaded: 0.05, initial: 20, minimum: 20)])
   }
 
-  @Test func keysOfTheFormerCircuitAreWarnedOfEach() throws {
-    let found = try read(
+  @Test func keysThatAreGoneSayWhatIsInTheirPlace() {
+    let found = problems(
       """
       routes:
         - name: a
           upstream: http://h
           circuitBreaker: {openFor: 5s, minimumRequests: 9, halfOpenProbes: 2}
+          adaptiveConcurrency: {minimum: 4}
+          rateLimits: [{name: a, rate: 1/s, scope: local}]
       """)
-    let text = "is ignored: a circuit lets a share of the requests through, which follows their failures"
+    let circuit = "unknown key; a circuit lets a share of the requests through, which follows their failures"
     #expect(
-      warnings(found) == [
-        "f:4:31: warning: routes[0].circuitBreaker.openFor: " + text,
-        "f:4:71: warning: routes[0].circuitBreaker.halfOpenProbes: " + text,
+      found == [
+        "f:4:22: routes[0].circuitBreaker.openFor: " + circuit,
+        "f:4:55: routes[0].circuitBreaker.halfOpenProbes: " + circuit,
+        "f:5:5: routes[0].adaptiveConcurrency: unknown key; overload is in its place, and on by default",
+        "f:6:39: routes[0].rateLimits[0].scope: unknown key; the limit is this gateway's",
       ])
-    #expect(found.routes.map(\.circuitBreaker) == [CircuitBreaker(minimumRequests: 9)])
   }
 
   /// Two routes, the second of which has another path, and whether their load control differs.
   @Test(arguments: [
     ("overload: {wait: 1s}", "overload: {wait: 1s}", false), ("timeout: 1s", "timeout: 2s", false),
     ("timeout: 1s", "overload: {}", false), ("overload: {wait: 1500ms}", "timeout: 1s", false),
-    ("overload: off", "overload: off", false), ("adaptiveConcurrency: {minimum: 4}", "overload: {minimum: 4}", false),
+    ("overload: off", "overload: off", false),
     ("overload: {wait: 1s}", "overload: {wait: 2s}", true), ("overload: {wait: 1s}", "timeout: 1s", true),
     ("overload: off", "timeout: 1s", true), ("overload: {}", "overload: off", true),
-    // Files that were right before load control stay so.
-    ("adaptiveConcurrency: {minimum: 4}", "timeout: 1s", false),
-    ("overload: {minimum: 4}", "adaptiveConcurrency: {minimum: 5}", false),
     ("overload: {priority: true}", "overload: {priority: false}", true),
     // A value that is invalid by itself is reported once, and not compared.
     ("overload: 5", "timeout: 1s", false), ("timeout: 1s", "overload: {wait: 61s}", false),
@@ -117,21 +81,6 @@ import Weir
     let expected =
       "f:4:5: routes[2].overload: must be the same as that of route \"a\", which has the same upstream"
     #expect(problems(text).filter { $0.contains("must be the same") } == (isProblem ? [expected] : []))
-  }
-
-  @Test(arguments: [
-    ("adaptiveConcurrency: {minimum: 4}", "timeout: 1s"),
-    ("overload: {minimum: 4}", "adaptiveConcurrency: {minimum: 5}"),
-  ])
-  func theFirstRoutesLoadControlIsUsedWhereOneHasTheFormerKeys(first: String, second: String) throws {
-    let found = try read(
-      """
-      routes:
-        - {name: a, upstream: "http://h/a", match: {pathPrefix: /a}, \(first)}
-        - {name: b, upstream: "http://h:80/b", match: {pathPrefix: /b}, \(second)}
-      """)
-    #expect(found.routes.map { $0.overload?.minimum } == [4, 4])
-    #expect(warnings(found).last?.contains("that of route \"a\" is used") ?? false)
   }
 
   @Test(arguments: [
@@ -160,10 +109,6 @@ import Weir
   }
 
   private func read(_ text: String) throws -> Configuration { try Configuration(parsing: Array(text.utf8), file: "f") }
-
-  private func warnings(_ configuration: Configuration) -> [String] {
-    configuration.warnings.map { $0.description(file: "f", severity: "warning") }
-  }
 
   private func problems(_ text: String) -> [String] {
     do {

@@ -5,7 +5,7 @@ import Testing
 // The keys that change requests and responses on their way.
 extension RoutingConfigurationTests {
   @Test(arguments: [
-    "adaptiveConcurrency: {}", "circuitBreaker: {}", "destinationPolicy: {otherwise: any}", "headers: {}",
+    "circuitBreaker: {}", "destinationPolicy: {otherwise: any}", "headers: {}",
     "hedge: {after: 1s}", "overload: off", "replacePrefix: /a", "retry: {}", "rewriteHost: a", "silenceTimeout: 1s",
     "streaming: true", "stripPrefix: true", "timeout: 1s",
   ])

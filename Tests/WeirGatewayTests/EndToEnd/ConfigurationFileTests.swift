@@ -35,22 +35,6 @@ import WeirTestSupport
   }
 
   @Test func checkShowsWhatItSaysOfLoadControl() throws {
-    let file = try TemporaryFile(
-      """
-      routes:
-        - {name: a, upstream: "http://127.1:1", match: {pathPrefix: /a}, adaptiveConcurrency: off}
-        - {name: b, upstream: "http://127.0.0.1:1", overload: {}}
-
-      """)
-    let warned = try WeirProcess("check", file.path)
-    #expect(eventually { warned.exitStatus != nil })
-    #expect(warned.exitStatus == 0)
-    let warning =
-      "routes[0].adaptiveConcurrency: is replaced by overload, which is on by default; load control stays on; write "
-      + "overload: off to turn it off\n"
-    let expected = "\(file.path):2:89: warning: \(warning)\(file.path): 2 routes, 1 warning\n"
-    #expect(eventually { warned.text == expected }, "\(warned.text)")
-
     let bad = try TemporaryFile(
       """
       routes:

@@ -106,7 +106,7 @@ import WeirTestSupport
 
   /// Nothing of the body is read before the verdict, and all of it goes to the upstream afterwards.
   @Test func aBodyWaitsForTheVerdict() throws {
-    let server = try ScriptedServer(.answering(okResponse("hi")))
+    let server = try ScriptedServer(Script(.forever([.request, .send(okResponse("hi"))])))
     let rig = try Self.rig(to: server.port)
     let client = try rig.client()
     let authorization = "Authorization: \(Self.basic("alice", "secret"))\r\n"

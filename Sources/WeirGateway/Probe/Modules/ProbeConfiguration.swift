@@ -45,26 +45,14 @@ extension ConfigurationReader {
   /// The key `otherwise` may be missing: then the public addresses are allowed besides those of `allow`.
   fileprivate func probeTargets() -> DestinationPolicy? {
     mapping { keys in
-      let allow = keys.take("allow")?.networks() ?? [], deny = keys.take("deny")?.networks() ?? []
+      let allow = keys.take("allow")?.destinationNetworks() ?? []
+      let deny = keys.take("deny")?.destinationNetworks() ?? []
       var otherwise = DestinationPolicyName.publicOnly
       if let reader = keys.take("otherwise") {
         guard let name = reader.word(among: DestinationPolicyName.allCases.map(\.rawValue)) else { return nil }
         otherwise = DestinationPolicyName(rawValue: name) ?? otherwise
       }
       return try? DestinationPolicy(allow: allow, deny: deny, otherwise: otherwise.otherwise)
-    }
-  }
-
-  private func networks() -> [String] {
-    (elements() ?? []).compactMap { element in
-      element.read(as: .string) { network in
-        do throws(DestinationPolicy.InvalidNetwork) {
-          _ = try DestinationPolicy(allow: [network], otherwise: .refused)
-          return nil
-        } catch {
-          return error.description
-        }
-      }
     }
   }
 }

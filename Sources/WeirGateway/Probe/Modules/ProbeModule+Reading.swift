@@ -10,7 +10,7 @@ extension ConfigurationReader {
     mapping { keys in
       var module = ProbeModule()
       let isHTTP = keys.takeProber()
-      if let seconds = keys.takeSeconds("timeout", within: 0...3600), seconds > 0 { module.timeout = seconds }
+      if let seconds = keys.take("timeout")?.seconds(within: 0...3600), seconds > 0 { module.timeout = seconds }
       let http = keys.take("http")
       if isHTTP {
         http?.take(into: &module, folder: folder)

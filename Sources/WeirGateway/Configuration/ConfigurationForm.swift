@@ -1,0 +1,271 @@
+import WeirHTTP
+
+/// A form of values: how one is read, and what documents and the schema say of it.
+struct ConfigurationForm<Value>: Sendable {
+  let shape: ConfigurationShape
+  /// The value as the file would have it; nil if it can't be written.
+  let text: @Sendable (Value) -> String?
+  /// Nil for a value that does not fit, of which a problem tells.
+  let read: @Sendable (ConfigurationReader) -> Value?
+
+  init(
+    _ shape: ConfigurationShape, text: @escaping @Sendable (Value) -> String? = { _ in nil },
+    read: @escaping @Sendable (ConfigurationReader) -> Value?
+  ) {
+    self.shape = shape
+    self.text = text
+    self.read = read
+  }
+
+  /// The same form, by a name that tells more.
+  func called(_ name: String) -> Self { Self(.named(name, shape), text: text, read: read) }
+
+  /// - Parameter back: The former value; without it no value can be written.
+  func map<New>(
+    back: @escaping @Sendable (New) -> Value? = { _ in nil }, _ new: @escaping @Sendable (Value) -> New?
+  ) -> ConfigurationForm<New> {
+    ConfigurationForm<New>(shape, text: { [text] in back($0).flatMap(text) }, read: { [read] in read($0).flatMap(new) })
+  }
+
+  /// The form, or the word `off`, which reads as nil.
+  static func off<Other>(or form: ConfigurationForm<Other>) -> Self where Value == Other? {
+    Self(
+      .either([form.shape, .off]), text: { $0.map(form.text) ?? "off" },
+      read: { $0.isOff ? .some(nil) : form.read($0).map(Optional.some) })
+  }
+
+  /// A value that problems don't show.
+  var hidden: Self { Self(shape, text: { _ in nil }, read: { [read] in read($0.hidingValues) }) }
+}
+
+extension ConfigurationForm<Bool> {
+  static var boolean: Self { Self(.boolean, text: { "\($0)" }, read: { $0.read(as: .boolean) }) }
+}
+
+extension ConfigurationForm<Int> {
+  static func integer(_ range: ClosedRange<Int>) -> Self {
+    Self(.integer(range), text: { "\($0)" }, read: { $0.count(within: range) })
+  }
+}
+
+extension ConfigurationForm<Int64> {
+  /// A number of bytes of a body.
+  static var bytes: Self { ConfigurationForm<Int>.integer(1...1 << 40).map(back: { Int($0) }) { Int64($0) } }
+}
+
+extension ConfigurationForm<Double> {
+  static func number(_ range: ClosedRange<Double>) -> Self {
+    Self(.number(range), text: { ConfigurationDuration.text($0) }, read: { $0.number(within: range) })
+  }
+
+  /// A duration, in seconds.
+  static func seconds(_ range: ClosedRange<Double>) -> Self {
+    Self(
+      .duration(range), text: { ConfigurationDuration.text(seconds: $0) }, read: { $0.seconds(within: range) })
+  }
+}
+
+extension ConfigurationForm<Double?> {
+  /// A duration in seconds, or the word `off`, which reads as nil.
+  static func secondsOrOff(_ range: ClosedRange<Double>) -> Self {
+    let form = ConfigurationForm<Double>.seconds(range)
+    return off(
+      or: ConfigurationForm<Double>(form.shape, text: form.text) { $0.seconds(within: range, orOff: true) })
+  }
+}
+
+extension ConfigurationForm<String> {
+  /// - Parameters:
+  ///   - pattern: A regular expression that all valid texts match; nil if none is needed.
+  ///   - problem: Returns the reason why a text is not valid, or nil.
+  static func text(
+    _ pattern: String? = nil, unless problem: @escaping @Sendable (String) -> String? = { _ in nil }
+  )
+    -> Self
+  {
+    Self(.text(pattern), text: { $0 }, read: { $0.read(as: .string, unless: problem) })
+  }
+
+  /// A name that labels metrics of what is configured once.
+  static var plainName: Self { text("^[A-Za-z0-9._-]{1,64}$", unless: problem(plainName:)) }
+
+  static func problem(plainName name: String) -> String? {
+    let isName = name.utf8.allSatisfy { $0.isLetterOrDigit || "-_.".utf8.contains($0) }
+    return isName && (1...64).contains(name.utf8.count)
+      ? nil : "must be 1 to 64 letters, digits, hyphens, underscores and dots"
+  }
+
+  /// The absolute path of a file.
+  static var file: Self {
+    text("^/") { $0.hasPrefix("/") ? nil : "give an absolute path" }.called("file")
+  }
+}
+
+extension ConfigurationForm where Value: Equatable & Sendable {
+  /// One of a few words, which stand for values.
+  static func word(_ values: [(word: String, value: Value)]) -> Self {
+    let words = values.map(\.word)
+    return Self(
+      .words(words), text: { value in values.first { $0.value == value }?.word },
+      read: { reader in
+        reader.word(among: words).flatMap { word in values.first { $0.word == word }?.value }
+      })
+  }
+}
+
+extension ConfigurationForm where Value: RawRepresentable<String> & CaseIterable & Equatable & Sendable {
+  /// One of the words of a type.
+  static var word: Self { word(Value.allCases.map { ($0.rawValue, $0) }) }
+}
+
+extension ConfigurationForm {
+  /// A list, in which the order of the elements means nothing.
+  static func set<Element: Comparable & Sendable>(of element: ConfigurationForm<Element>, empty: String? = nil) -> Self
+  where Value == Set<Element> {
+    let list = ConfigurationForm<[Element]>.list(of: element, (empty == nil ? 0 : 1)...Int.max, empty: empty)
+    return list.map(back: { $0.sorted() }) { Set($0) }
+  }
+}
+
+extension ConfigurationForm {
+  /// - Parameters:
+  ///   - counts: The number of elements.
+  ///   - nouns: The word for several elements in problems.
+  ///   - otherwise: What could be done in place of a list of the right length.
+  ///   - empty: The problem of an empty list, if it has words of its own.
+  static func list<Element>(
+    of element: ConfigurationForm<Element>, _ counts: ClosedRange<Int> = 0...Int.max, _ nouns: String = "elements",
+    orElse otherwise: String = "", empty: String? = nil
+  ) -> Self where Value == [Element] {
+    Self(
+      .list(of: element.shape, counts),
+      text: { values in
+        let texts = values.compactMap(element.text)
+        return texts.count == values.count ? "[\(texts.joined(separator: ", "))]" : nil
+      },
+      read: { reader in
+        reader.elements(counts, nouns, orElse: otherwise, empty: empty)?.compactMap { element.read($0) }
+      })
+  }
+
+  /// A mapping of keys. `finish` checks them together, and makes the value.
+  ///
+  /// - Parameters:
+  ///   - target: What a mapping without keys stands for.
+  ///   - misplaced: Keys that belong elsewhere, each with the hint for those who write it here.
+  static func mapping<Target>(
+    _ target: @autoclosure @escaping @Sendable () -> Target, misplaced: [String: String] = [:],
+    rules: [ConfigurationRule] = [], @KeyList<Target> keys: () -> [Key<Target>],
+    finish: @escaping @Sendable (inout Target, ConfigurationGiven) -> Value?
+  ) -> Self {
+    mapping(ConfigurationMapping(target(), misplaced: misplaced, rules: rules, keys: keys), finish: finish)
+  }
+
+  static func mapping(
+    _ target: @autoclosure @escaping @Sendable () -> Value, misplaced: [String: String] = [:],
+    rules: [ConfigurationRule] = [], @KeyList<Value> keys: () -> [Key<Value>]
+  ) -> Self {
+    mapping(target(), misplaced: misplaced, rules: rules, keys: keys) { value, _ in value }
+  }
+
+  static func mapping<Target>(
+    _ mapping: ConfigurationMapping<Target>,
+    finish: @escaping @Sendable (inout Target, ConfigurationGiven) -> Value?
+  ) -> Self {
+    Self(mapping.shape) { reader in
+      guard let entries = reader.mappingEntries() else { return nil }
+      var (target, given) = mapping.read(reader, entries)
+      return finish(&target, given)
+    }
+  }
+
+  /// A mapping of keys, or the word `off`, which reads as nil.
+  ///
+  /// - Parameter on: How the feature is turned on with its defaults, for those who write `on` or `true`.
+  static func mappingOrOff<Target, Result>(
+    _ mapping: ConfigurationMapping<Target>, on: String = "write {} for the defaults",
+    finish: @escaping @Sendable (inout Target, ConfigurationGiven) -> Result?
+  ) -> Self where Value == Result? {
+    Self(.either([mapping.shape, .off]), text: { $0 == nil ? "off" : nil }) { reader in
+      if reader.isOff { return .some(nil) }
+      guard let entries = reader.mappingEntries(orOff: on) else { return nil }
+      var (target, given) = mapping.read(reader, entries)
+      return finish(&target, given).map(Optional.some)
+    }
+  }
+
+  static func mappingOrOff<Target, Result>(
+    _ target: @autoclosure @escaping @Sendable () -> Target, misplaced: [String: String] = [:],
+    rules: [ConfigurationRule] = [], on: String = "write {} for the defaults",
+    @KeyList<Target> keys: () -> [Key<Target>],
+    finish: @escaping @Sendable (inout Target, ConfigurationGiven) -> Result?
+  ) -> Self where Value == Result? {
+    let mapping = ConfigurationMapping(target(), misplaced: misplaced, rules: rules, keys: keys)
+    return mappingOrOff(mapping, on: on, finish: finish)
+  }
+
+  static func mappingOrOff<Target>(
+    _ target: @autoclosure @escaping @Sendable () -> Target, misplaced: [String: String] = [:],
+    on: String = "write {} for the defaults", @KeyList<Target> keys: () -> [Key<Target>]
+  ) -> Self where Value == Target? {
+    mappingOrOff(target(), misplaced: misplaced, on: on, keys: keys) { value, _ in value }
+  }
+}
+
+extension ConfigurationReader {
+  /// The elements of a list, whose number is compared with the one that is allowed.
+  func elements(
+    _ counts: ClosedRange<Int>, _ nouns: String, orElse otherwise: String = "", empty: String? = nil
+  ) -> [ConfigurationReader]? {
+    guard let list = elements() else { return nil }
+    if list.isEmpty, let empty {
+      report(empty)
+    } else if !counts.contains(list.count) {
+      report("holds \(list.count) \(nouns); \(Self.count(counts))\(otherwise)")
+    }
+    return list
+  }
+
+  /// The entries of a mapping whose keys the user chooses; their number is compared with the one that is allowed.
+  func entries(_ counts: ClosedRange<Int>, _ nouns: String) -> [(key: String, value: Self)]? {
+    guard let entries = entries() else { return nil }
+    if !counts.contains(entries.count) { report("holds \(entries.count) \(nouns); \(Self.count(counts))") }
+    return entries
+  }
+
+  private static func count(_ counts: ClosedRange<Int>) -> String {
+    counts.lowerBound == 0 ? "give at most \(counts.upperBound)" : "give \(counts.lowerBound) to \(counts.upperBound)"
+  }
+
+  /// One of a few words.
+  func word(among words: [String]) -> String? {
+    read(as: .string) { words.contains($0) ? nil : "give one of \(words.joined(separator: ", "))" }
+  }
+
+  func count(within range: ClosedRange<Int>) -> Int? {
+    read(as: .integer) { range.contains($0) ? nil : "must be \(range.lowerBound) to \(range.upperBound)" }
+  }
+
+  func number(within range: ClosedRange<Double>) -> Double? {
+    read(as: .number) {
+      range.contains($0)
+        ? nil
+        : "must be \(ConfigurationDuration.text(range.lowerBound)) to \(ConfigurationDuration.text(range.upperBound))"
+    }
+  }
+
+  /// The seconds of a duration.
+  ///
+  /// - Parameter orOff: Whether the value could also be the word `off`, which the texts of errors mention then.
+  func seconds(within range: ClosedRange<Double>, orOff: Bool = false) -> Double? {
+    let alternative = orOff ? " or off" : ""
+    var kind = ConfigurationKind.duration
+    kind.name += alternative
+    let duration = read(as: kind) {
+      if range.contains($0 / .seconds(1)) { return nil }
+      let bounds = [range.lowerBound, range.upperBound].map { ConfigurationDuration.text($0) + "s" }
+      return "must be \(bounds[0]) to \(bounds[1])\(alternative)"
+    }
+    return duration.map { $0 / .seconds(1) }
+  }
+}

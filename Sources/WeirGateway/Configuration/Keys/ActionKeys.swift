@@ -1,0 +1,286 @@
+import Weir
+import WeirHTTP
+
+// How a route's requests are answered: by an upstream, by a redirect or by a fixed response.
+
+// MARK: Upstreams
+
+/// The value of `upstream` as it was read.
+enum ReadTarget {
+  case url(Upstream, UpstreamTLS?)
+  /// The name of an entry of `upstreams`.
+  case named(ConfigurationReader)
+  /// Several of them, each with its weight; nil in place of a name that could not be read.
+  case split([(element: ConfigurationReader, name: ConfigurationReader?, weight: Int)])
+
+  static let form: ConfigurationForm<ReadTarget> = {
+    let shape = ConfigurationShape.either([.named("URL or name", .text(nil)), withTLS.shape, list.shape])
+    return ConfigurationForm(shape) { reader in
+      switch reader.node.content {
+      case .sequence: return list.read(reader)
+      case .mapping: return withTLS.read(reader)
+      case .scalar(let scalar):
+        if case .string(let text) = scalar.value, isName(text) { return .named(reader) }
+        return url.read(reader).map { .url($0, nil) }
+      }
+    }
+  }()
+
+  /// Whether a text looks like a name of an entry, and not like a URL that lacks its scheme.
+  private static func isName(_ text: String) -> Bool { !text.isEmpty && !text.contains("/") && !text.contains(":") }
+
+  private static let url = ConfigurationForm<Upstream>(.named("URL", .text("^[Hh][Tt][Tt][Pp][Ss]?://"))) { reader in
+    guard let text = reader.read(as: .string) else { return nil }
+    do throws(UpstreamProblem) {
+      return try Upstream(parsing: text)
+    } catch {
+      reader.report(error.message)
+      return nil
+    }
+  }
+
+  private static let withTLS = ConfigurationForm<ReadTarget>.mapping(
+    ReadURL(),
+    misplaced: ["name": "write upstream: NAME, or a list of names with weights"]
+  ) {
+    Key(
+      "url", url, \.upstream,
+      """
+      the same URL, if `tls` is needed too: `upstream: { url: https://10.0.0.7, tls: { serverName: api.internal } \
+      }`
+      """,
+      missing: .required("the URL that requests are sent to, such as http://127.0.0.1:9000, or an entry of upstreams"))
+    Key(
+      "tls", UpstreamTLS.form, \.tls,
+      "for `https://` only; files are named by absolute paths, are at most 1 MiB and in PEM", missing: .none)
+  } finish: { read, given in
+    if read.upstream?.scheme == .http { given.fitting("tls")?.report("needs an https:// upstream") }
+    return read.upstream.map { .url($0, read.tls) }
+  }
+
+  private static let list: ConfigurationForm<ReadTarget> = {
+    let part = ConfigurationMapping(1, misplaced: ["url": "only entries of upstreams can have weights; name one"]) {
+      Key(
+        late: "name", .text(nil),
+        "of an entry of `upstreams`", missing: .required("that of an entry of upstreams"))
+      Key(
+        "weight", .integer(UpstreamSplit.weights), \.self,
+        "the share of the requests. Retries stay with the entry that was drawn")
+    }
+    return ConfigurationForm(.list(of: part.shape, UpstreamSplit.counts)) { reader in
+      let list = reader.elements(UpstreamSplit.counts, "upstreams", orElse: ", or one without a list")
+      return list.map { elements in
+        .split(
+          elements.map { element in
+            guard let entries = element.mappingEntries() else { return (element, nil, 0) }
+            let (weight, given) = part.read(element, entries)
+            return (element, given["name"], weight)
+          })
+      }
+    }
+  }()
+}
+
+private struct ReadURL {
+  var upstream: Upstream?
+  var tls: UpstreamTLS?
+}
+
+extension ConfigurationForm<RequestKey> {
+  /// - Parameter takesCookies: Whether a cookie can be the key.
+  static func key(takesCookies: Bool = true) -> Self {
+    let forms = takesCookies ? "client, header NAME or cookie NAME" : "client or header NAME"
+    let pattern = "^(?:client|(?:header\(takesCookies ? "|cookie" : "")) [!#$%&'*+.^_`|~0-9A-Za-z-]+)$"
+    return ConfigurationForm<String>.text(pattern) { text in
+      let key = RequestKey(parsing: text)
+      if case .cookie? = key, !takesCookies { return "must be \(forms)" }
+      return key == nil ? "must be \(forms)" : nil
+    }.map { RequestKey(parsing: $0) }
+  }
+}
+
+/// The value of `fallback` as it was read. Its upstream is named there.
+struct ReadFallback {
+  var response: RouteResponse?
+  var statusCodes = RouteFallback.replaceable
+
+  static let form = ConfigurationForm<ReadFallback>.mapping(
+    ReadFallback(),
+    rules: [
+      .atMostOne(["upstream", "respond"]), .some(["upstream", "respond"], "needs upstream or respond"),
+    ]
+  ) {
+    Key(
+      late: "upstream", .named("name", .text(nil)),
+      """
+      sends the request to another entry, once, after all retries and in what is left of `timeout`. Only requests \
+      that could be retried: by `retry.methods`, with a body of at most 64 KiB, and within that entry's \
+      `retryBudget` (below)
+      """, missing: .words("this or `respond`"))
+    Key(
+      "respond", RouteResponse.form, \.response,
+      "a fixed response, with the keys of `respond`", missing: .words("this or `upstream`"), isDetailed: false)
+    Key(
+      "statusCodes", statusCodes, \.statusCodes,
+      "which answers are replaced. A response of an upstream never is")
+  }
+
+  private static let statusCodes = ConfigurationForm.set(
+    of: ConfigurationForm<Int>(.integer(502...504), text: { "\($0)" }) { reader in
+      reader.read(as: .integer) {
+        RouteFallback.replaceable.contains($0)
+          ? nil : "must be 502, 503 or 504, the gateway's own answers for its upstream"
+      }
+    }, empty: "holds no status, so nothing is replaced; leave the key out for all")
+}
+
+// MARK: Redirects and fixed responses
+
+extension RouteRedirect {
+  static let form = ConfigurationForm<RouteRedirect>.mapping(
+    ReadRedirect(),
+    rules: [
+      .atMostOne(["path", "prefix"]),
+      .some(
+        ["scheme", "host", "port", "path", "prefix"],
+        "leads to where it came from; give scheme, host, port, path or prefix"),
+    ]
+  ) {
+    Key("status", status, \.redirect.status)
+    Key("scheme", scheme, \.redirect.scheme, missing: .words("the request's"))
+    Key(
+      "host", .text(unless: RouteHost.problem(ofName:)).called("host name").map { RouteHost.normalized($0) },
+      \.redirect.host,
+      "without port: `host: www.example.com`", missing: .words("the request's"))
+    Key(
+      "port",
+      ConfigurationForm(.integer(1...65535)) { reader in
+        reader.read(as: .integer) { (1...65535).contains($0) ? nil : "must be 1 to 65535" }
+      }, \.redirect.port, missing: .words("that of the scheme; the request's if neither scheme nor host is given"))
+    Key(
+      "path", .path, \.path,
+      "in place of the whole path, at most 2048 bytes: `path: /sale`; this or `prefix`",
+      missing: .words("the request's"))
+    Key(
+      "prefix", .path, \.prefix,
+      "in place of `match.pathPrefix`, at most 2048 bytes: `prefix: /v2`", missing: .words("the request's"))
+    Key("keepQuery", .boolean, \.redirect.keepQuery, "`false`: the location has no query")
+  } finish: { read, _ in
+    if let path = read.path { read.redirect.path = .replaced(path) }
+    if let prefix = read.prefix { read.redirect.path = .prefix(prefix) }
+    return read.redirect
+  }
+
+  private static let status = ConfigurationForm<Int>(
+    .named("integer", .either(statuses.map { .integer($0...$0) })), text: { "\($0)" }
+  ) { reader in
+    let list = ConfigurationShape.joined(statuses.map { "\($0)" }, by: "or")
+    return reader.read(as: .integer) { statuses.contains($0) ? nil : "must be \(list)" }
+  }
+
+  private static let scheme = ConfigurationForm<Upstream.Scheme>(.words(Upstream.Scheme.allCases.map(\.rawValue))) {
+    reader in
+    reader.read(as: .string) { Upstream.Scheme(rawValue: $0) == nil ? "must be http or https" : nil }
+      .flatMap(Upstream.Scheme.init)
+  }
+}
+
+private struct ReadRedirect {
+  var redirect = RouteRedirect()
+  var path: String?
+  var prefix: String?
+}
+
+extension RouteResponse {
+  static let form = ConfigurationForm<RouteResponse>.mapping(
+    RouteResponse(status: 200),
+    rules: [.needs(["contentType"], "body", "is of no use without a body")]
+  ) {
+    Key("status", .integer(200...599), \.status, missing: .required("200 to 599"))
+    Key(
+      "body", .text { $0.utf8.count > maximumBody ? "must be at most 64 KiB; it is \($0.utf8.count) bytes long" : nil },
+      \.body,
+      "at most 64 KiB; none with 204, 205 and 304", missing: .none)
+    Key(
+      "contentType",
+      .text { $0.isEmpty || !FieldSyntax.isValue($0.utf8) ? "must be a media type, such as application/json" : nil },
+      \.contentType,
+      "the body's type: `contentType: application/json`")
+  } finish: { response, given in
+    if given.fitting("status") != nil, [204, 205, 304].contains(response.status) {
+      given["body"]?.report("a response with \(response.status) has no body")
+    }
+    return response
+  }
+}
+
+// MARK: Hosts
+
+extension ConfigurationForm<HostRewrite> {
+  /// A host, or `client`.
+  static var hostRewrite: Self {
+    ConfigurationForm<String>.text {
+      $0 == "client" ? nil : ConfigurationForm<String>.problem(host: $0, or: ", or client")
+    }
+    .called("host or `client`").map { $0 == "client" ? .client : .text($0) }
+  }
+}
+
+extension ConfigurationForm<String> {
+  /// The reason why a text is not a host with or without a port; nil if it is one.
+  ///
+  /// - Parameter otherwise: What could stand in its place, in words that follow.
+  @Sendable static func problem(host text: String, or otherwise: String = "") -> String? {
+    do {
+      let isAuthority = !text.contains("/") && !text.contains("?") && !text.contains("#")
+      if isAuthority { _ = try Upstream(parsing: "http://\(text)") }
+      return isAuthority ? nil : "must be a host, perhaps with a port\(otherwise)"
+    } catch {
+      return error.message
+    }
+  }
+}
+
+// MARK: Destinations
+
+extension DestinationPolicy {
+  static let form = ConfigurationForm<DestinationPolicy>.mapping(ReadPolicy()) {
+    Key(
+      "otherwise", otherwise, \.otherwise,
+      "decides about addresses in neither list", missing: .required("one of \(DestinationPolicyName.list)"))
+    Key("allow", networks, \.allow, "`10.1.0.0/16`, `2001:db8::/32`, or an address", missing: .none)
+    Key("deny", networks, \.deny, "takes precedence over `allow`", missing: .none)
+  } finish: { read, _ in
+    read.otherwise.flatMap { try? DestinationPolicy(allow: read.allow, deny: read.deny, otherwise: $0.otherwise) }
+  }
+
+  private static let otherwise = ConfigurationForm<DestinationPolicyName>.word
+
+  private static let networks = ConfigurationForm<[String]>(
+    .named("list of networks", .list(of: .text(nil), 0...Int.max))
+  ) {
+    $0.destinationNetworks()
+  }
+}
+
+private struct ReadPolicy {
+  var otherwise: DestinationPolicyName?
+  var allow: [String] = []
+  var deny: [String] = []
+}
+
+extension ConfigurationReader {
+  /// Networks of a ``DestinationPolicy``.
+  func destinationNetworks() -> [String]? {
+    elements()?.compactMap { element in
+      element.read(as: .string) { network in
+        do throws(DestinationPolicy.InvalidNetwork) {
+          _ = try DestinationPolicy(allow: [network], otherwise: .refused)
+          return nil
+        } catch {
+          return error.description
+        }
+      }
+    }
+  }
+}

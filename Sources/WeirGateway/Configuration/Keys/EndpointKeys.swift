@@ -1,0 +1,209 @@
+import Weir
+import WeirHTTP
+import WeirResolver
+import WeirTransport
+
+// How the endpoints of an upstream are found, balanced and judged.
+
+extension ResolveSettings {
+  static let form = ConfigurationForm<ResolveSettings>.mapping(ResolveSettings()) {
+    Key("minimum", .seconds(1...60), \.minimum, "the shortest time between two lookups")
+    Key(
+      "maximum", .seconds(1...3600), \.maximum,
+      "at least `minimum`; the longest", missing: .ownOr("`minimum` if that is more"))
+    Key("timeout", .seconds(0.1...30), \.timeout, "of one lookup with all its tries")
+    Key("family", .word, \.family)
+    Key(
+      "servers", servers, \.servers,
+      """
+      name servers for this entry alone, on port 53 unless one is given: `servers: ["10.0.0.2:53", \
+      "[2001:db8::2]:53"]`
+      """, missing: .words("those of the system"))
+  } finish: { settings, given in
+    if !given.has("maximum") {
+      settings.maximum = max(settings.maximum, settings.minimum)
+    } else if settings.maximum < settings.minimum {
+      let minimum = ConfigurationDuration.text(settings.minimum)
+      given.fitting("maximum")?.report("must be at least minimum, \(minimum)s")
+    }
+    return settings
+  }
+
+  private static let servers = ConfigurationForm<ResolverServers>(.list(of: .text(nil), 1...4)) { reader in
+    let empty = "holds no server; leave the key out to ask those of the system"
+    guard let list = reader.elements(0...Int.max, "servers", empty: empty) else { return nil }
+    let texts = list.compactMap { element in element.read(as: .string, unless: { problem(ofServers: [$0]) }) }
+    if texts.count == list.count, let problem = problem(ofServers: texts) { reader.report(problem) }
+    return try? ResolverServers(parsing: texts)
+  }
+
+  private static func problem(ofServers texts: [String]) -> String? {
+    do {
+      _ = try ResolverServers(parsing: texts)
+      return nil
+    } catch {
+      return error.description
+    }
+  }
+}
+
+/// The value of `balance` as it was read.
+struct ReadBalance {
+  var policy = EndpointSettings.Balance.leastRequests
+  var key: RequestKey?
+  var factor: Double? = 1.25
+
+  private static let words = ["leastRequests", "roundRobin", "consistentHash"]
+
+  /// A word, or a mapping of a policy and its key.
+  static let form = ConfigurationForm<ReadBalance>(
+    .either([.words(Array(words.prefix(2))), mapping.shape]), text: { $0.policy == .roundRobin ? words[1] : words[0] }
+  ) { reader in
+    if case .mapping = reader.node.content { return mapping.read(reader) }
+    guard let word = reader.word(among: words) else { return nil }
+    if word == "consistentHash" {
+      reader.report("needs a key: write { policy: consistentHash, key: client }")
+      return nil
+    }
+    return ReadBalance(policy: word == "roundRobin" ? .roundRobin : .leastRequests)
+  }
+
+  private static let mapping = ConfigurationForm<ReadBalance>.mapping(
+    ReadBalance(),
+    rules: [
+      .belong(
+        to: "policy", being: "consistentHash", ["key", "factor"], "is for consistentHash only", required: "key",
+        "client, header NAME or cookie NAME")
+    ]
+  ) {
+    Key(
+      "policy",
+      .word([("leastRequests", .leastRequests), ("roundRobin", .roundRobin), ("consistentHash", .consistentHash())]),
+      \.policy, missing: .required("leastRequests, roundRobin or consistentHash"))
+    Key(
+      "key", .key(), \.key,
+      """
+      `client` (the client's address, which a trusted proxy may report), `header NAME` or `cookie NAME`. A request \
+      without it goes by `leastRequests`
+      """, missing: .words("required for `consistentHash`"))
+    Key(
+      "factor", .off(or: .number(EndpointSettings.factors)), \.factor,
+      "an endpoint with more than this times its part of the requests under way passes on")
+  } finish: { read, given in
+    if case .consistentHash = read.policy { read.policy = .consistentHash(factor: read.factor) }
+    return given.fitting("policy") == nil ? nil : read
+  }
+}
+
+extension OutlierSettings {
+  /// An empty mapping has all defaults.
+  static let form = ConfigurationForm<OutlierSettings?>.mappingOrOff(
+    OutlierSettings(),
+    on: "it is on by default: leave the key out, or write {}"
+  ) {
+    Key("consecutiveFailures", .integer(consecutiveRange), \.consecutiveFailures, "failures in a row")
+    Key("failureRatio", .number(ratios), \.failureRatio, "failed ÷ ended attempts")
+    Key(
+      "minimumRequests", .integer(minimumRequestsRange), \.minimumRequests,
+      "attempts in the window before the ratio counts")
+    Key("window", .seconds(windows), \.window, "the period over which attempts are counted")
+    Key("ejectFor", .seconds(ejections), \.ejectFor, "the n-th time in a row lasts n times as long, ±10 %")
+    Key(
+      "longest", .seconds(ejections), \.longest,
+      """
+      at least `ejectFor`; the longest time, and how long an endpoint must be quiet until earlier times are \
+      forgotten
+      """, missing: .ownOr("`ejectFor` if that is more"))
+    Key(
+      "maximumShare", .number(EndpointSettings.shares), \.maximumShare,
+      "of the endpoints of one priority, rounded down")
+  } finish: { settings, given in
+    if !given.has("longest") {
+      settings.longest = max(settings.longest, settings.ejectFor)
+    } else if settings.longest < settings.ejectFor {
+      let ejectFor = ConfigurationDuration.text(settings.ejectFor)
+      given.fitting("longest")?.report("must be at least ejectFor, \(ejectFor)s")
+    }
+    return settings
+  }
+}
+
+extension EndpointCheck {
+  /// An empty mapping checks that endpoints can be connected to.
+  static let form = ConfigurationForm<EndpointCheck?>.mappingOrOff(
+    EndpointCheck(),
+    rules: [
+      .needs(["method", "host", "headers", "status"], "path", "is of no use without path: nothing is sent")
+    ]
+  ) {
+    Key("path", .path, \.path, "sends a request: `check: { path: /healthz }`", missing: .none)
+    Key("method", .text(unless: problem(method:)), \.method, "needs `path`")
+    Key(
+      "host", .text { ConfigurationForm<String>.problem(host: $0) }.called("host"), \.host,
+      "needs `path`", missing: .words("the endpoint as written"))
+    Key(
+      "headers", HeaderRule.list(unless: problem(header:)), \.headers,
+      """
+      needs `path`: `headers: { X-Check: "1" }`
+      """, missing: .none)
+    Key("status", statuses, \.statuses, "good statuses: `status: [200, 300-399]`. Needs `path`")
+    Key(
+      "port", .integer(1...65_535), \.port,
+      "not for `unix:` endpoints, which have none", missing: .words("the endpoint's"))
+    Key("interval", .seconds(0.5...3600), \.interval, "±20 % at random; the first check comes within a second")
+    Key(
+      "timeout", .seconds(timeouts), \.timeout,
+      "at most `interval`", missing: .ownOr("`interval` if that is less"))
+    Key(
+      "unhealthyAfter", .integer(CheckThresholds.range), \.thresholds.unhealthyAfter,
+      "bad checks in a row: the endpoint gets no requests")
+    Key(
+      "healthyAfter", .integer(CheckThresholds.range), \.thresholds.healthyAfter,
+      "good ones: it gets requests again")
+  } finish: { check, given in
+    if !given.has("timeout") {
+      check.timeout = min(check.timeout, check.interval)
+    } else if check.timeout > check.interval {
+      let interval = ConfigurationDuration.text(check.interval)
+      given.fitting("timeout")?.report("must be at most interval, \(interval)s")
+    }
+    return check
+  }
+
+  @Sendable private static func problem(method: String) -> String? {
+    guard FieldSyntax.isToken(method) else { return "\(quoted(method)) is not a method name" }
+    return method == "CONNECT" ? "a check makes no tunnel" : nil
+  }
+
+  @Sendable private static func problem(header name: String) -> String? {
+    HeaderRules.problem(setting: name)
+      ?? (FieldSyntax.isSameName(name, "host") ? "write it as host of the check" : nil)
+  }
+
+  /// A list of statuses and of ranges of them, such as `200-399`.
+  private static let statuses = ConfigurationForm<[ClosedRange<Int>]>(
+    .list(of: .either([.integer(200...599), .text("^[2-5][0-9]{2}-[2-5][0-9]{2}$")]), 1...Int.max),
+    text: { ranges in "[\(ranges.map { "\($0.lowerBound)-\($0.upperBound)" }.joined(separator: ", "))]" }
+  ) { reader in
+    reader.elements(0...Int.max, "statuses", empty: "holds no status")?.compactMap { element in
+      if case .scalar(let scalar) = element.node.content, case .integer(let status) = scalar.value {
+        return range("\(status)-\(status)") ?? reportStatus(element)
+      }
+      return element.read(as: .string).flatMap { range($0) ?? reportStatus(element) }
+    }
+  }
+
+  private static func reportStatus(_ reader: ConfigurationReader) -> ClosedRange<Int>? {
+    reader.report("must be a status such as 204, or a range such as 200-399, from 200 to 599")
+    return nil
+  }
+
+  private static func range(_ text: String) -> ClosedRange<Int>? {
+    let bounds = text.split(separator: "-", omittingEmptySubsequences: false)
+    guard bounds.count == 2, bounds.allSatisfy({ $0.utf8.count == 3 && $0.utf8.allSatisfy(\.isDigit) }),
+      let first = Int(bounds[0]), let last = Int(bounds[1]), first <= last, (200...599).contains(first),
+      (200...599).contains(last)
+    else { return nil }
+    return first...last
+  }
+}

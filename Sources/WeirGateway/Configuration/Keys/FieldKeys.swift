@@ -1,0 +1,119 @@
+import WeirHTTP
+
+// Changes to header fields, and the codings of bodies.
+
+extension HeaderRules {
+  static let ofRequests = form(
+    of: .requests,
+    set: """
+      replaces every field of the name: `set: { X-Caller: shop, X-Real-IP: "{client}" }`
+      """,
+    add: """
+      a further field beside those of the name: `add: { X-Tag: gateway }`; not `Host`, `X-Forwarded-Host`, \
+      `X-Forwarded-Proto` and `X-Retry-Attempt`, of which a request has one
+      """,
+    remove: "`remove: [X-Debug]`")
+
+  static let ofResponses = form(
+    of: .responses,
+    set: """
+      `set: { Strict-Transport-Security: max-age=31536000 }`; not `Via`, `Date` and the fields of framing and connection
+      """,
+    add: "`add: { Set-Cookie: seen=1 }`", remove: "`remove: [Server, X-Powered-By]`")
+
+  private static func form(of messages: Messages, set: String, add: String, remove: String) -> ConfigurationForm<Self> {
+    let name = ConfigurationForm.text { problem(removing: $0, from: messages) }
+    return .mapping(HeaderRules()) {
+      Key("set", HeaderRule.list { problem(setting: $0, of: messages) }, \.set, set, missing: .none)
+      Key("add", HeaderRule.list { problem(adding: $0, to: messages) }, \.add, add, missing: .none)
+      Key("remove", .list(of: name).called("list of names"), \.remove, remove, missing: .none)
+    } finish: { rules, given in
+      var names: Set<String> = []
+      for entry in given.fitting("set")?.entries() ?? [] where !names.insert(FieldSyntax.lowercased(entry.key)).inserted
+      {
+        entry.value.report("the same field is set twice")
+      }
+      for field in given.fitting("remove")?.elements() ?? [] {
+        guard case .scalar(let scalar) = field.node.content, names.contains(FieldSyntax.lowercased(scalar.text)),
+          rules.remove.contains(scalar.text)
+        else { continue }
+        field.report("the field is also under set, which replaces it anyway")
+      }
+      return rules
+    }
+  }
+}
+
+extension HeaderRule {
+  /// Fields with their values.
+  ///
+  /// - Parameter problem: Returns the reason why a field can't have a value, or nil.
+  static func list(unless problem: @escaping @Sendable (String) -> String?) -> ConfigurationForm<[HeaderRule]> {
+    ConfigurationForm(.entries(of: .text(nil), 0...Int.max)) { reader in
+      reader.entries()?.compactMap { name, field in
+        if let reason = problem(name) { field.report(reason) }
+        return field.headerRule(name)
+      }
+    }
+  }
+}
+
+extension ConfigurationReader {
+  fileprivate func headerRule(_ name: String) -> HeaderRule? {
+    guard let value = read(as: .string) else { return nil }
+    if !FieldSyntax.isValue(value.utf8) {
+      report("a field value must not hold control characters, nor begin or end with a space")
+    }
+    if FieldSyntax.isSameName(name, "host") {
+      // A host that depends on the client is sent by rewriteHost, which has a substitute for a bad one.
+      if value.contains("{host}") || value.contains("{client}") {
+        report("write rewriteHost: client for the client's host")
+      } else if let problem = ConfigurationForm<String>.problem(host: value) {
+        report(problem)
+      }
+    }
+    return HeaderRule(name: name, value: value)
+  }
+}
+
+// MARK: Content codings
+
+extension CompressionRules {
+  static let mapping = ConfigurationMapping(CompressionRules()) {
+    Key("responses", responses, \.compressesResponses, "`gzip`: responses are compressed for clients that accept it")
+    Key(
+      "types", .list(of: type, 1...maximumTypes, "types"), \.types,
+      """
+      of responses that are compressed, without parameters: `types: [application/json, "text/*", \
+      "application/*+json"]`. `text/event-stream` is never compressed
+      """)
+    Key(
+      "minimumBytes", .integer(minimumBytesRange), \.minimumBytes,
+      "shorter bodies are not compressed. Bodies of unknown length always are")
+    Key("level", .integer(levels), \.level, "from the fastest to the smallest")
+    Key(
+      "decodeResponses", .boolean, \.decodesResponses,
+      "`true`: gzip and deflate are removed for clients that don't accept them")
+    Key(
+      "decodeRequests", .boolean, \.decodesRequests,
+      "`true`: gzip and deflate are removed before requests go to the upstream")
+  }
+
+  static let form = ConfigurationForm<CompressionRules?>.mappingOrOff(mapping, on: "write { responses: gzip }") {
+    rules, given in
+    if rules.isIdle { given.reader.warn("codes nothing; give responses, decodeResponses or decodeRequests") }
+    return rules
+  }
+
+  private static let responses = ConfigurationForm<Bool>(
+    .words(["gzip", "off"]), text: { $0 ? "gzip" : "off" }
+  ) { reader in
+    reader.read(as: .string) { ["gzip", "off"].contains($0) ? nil : "must be gzip or off" }.map { $0 == "gzip" }
+  }
+
+  private static let type = ConfigurationForm.text { type in
+    if FieldSyntax.isSameName(type, "text/event-stream") { return "event streams are never compressed" }
+    return MediaTypePattern(type) == nil
+      ? "must be a media type without parameters, such as application/json, text/* or application/*+json" : nil
+  }.map(back: \.description) { MediaTypePattern($0) }
+}

@@ -1,0 +1,161 @@
+import Glibc
+import WeirHTTP
+import WeirIO
+
+/// The keys beside `routes`, as they were read.
+struct ReadFile {
+  var routes: [ReadRoute] = []
+  var listeners: [ListenerSettings] = []
+  var upstreams: [ReadUpstream] = []
+  var accessLog: AccessLogSettings?
+  var trace: TraceSettings?
+  var requestID: RequestIDSettings?
+
+  static let mapping = ConfigurationMapping(
+    ReadFile(),
+    misplaced: Dictionary(
+      uniqueKeysWithValues: Set(ReadRoute.mapping.keys.map(\.name)).subtracting(["name", "upstream"]).map {
+        ($0, "it belongs into the routes it is meant for")
+      })
+  ) {
+    Key(
+      "routes", .list(of: ReadRoute.form, 1...Configuration.maximumRoutes, "routes"), \.routes,
+      missing: .required("list at least one route"), isDetailed: false)
+    Key(
+      "listeners", ListenerSettings.list, \.listeners,
+      "where clients are awaited ([below](#listeners))",
+      missing: .words("that of `--gateway.listen-address`"), isDetailed: false)
+    Key(
+      "upstreams", .list(of: ReadUpstream.form, 0...NamedUpstream.maximumCount, "upstreams"), \.upstreams,
+      "upstreams with several endpoints, which routes name ([upstreams.md](upstreams.md))",
+      missing: .none, isDetailed: false)
+    Key(
+      "accessLog", AccessLogSettings.form, \.accessLog,
+      "beside `routes`: a line for each request ([below](#access-log)). In a route only `accessLog: off`: its requests have none"
+    )
+    Key(
+      "trace", TraceSettings.form, \.trace,
+      "beside `routes`: whether traces are continued ([below](#traces-and-request-identifiers)); `{}` for the defaults")
+    Key(
+      "requestId", RequestIDSettings.form, \.requestID,
+      "beside `routes`: whether requests and responses get an identifier; `{}` for the defaults")
+  }
+}
+
+// MARK: The access log
+
+extension AccessLogSettings {
+  static let form = ConfigurationForm<AccessLogSettings?>.mappingOrOff(
+    AccessLogSettings(to: .standardError),
+    on: "write { to: stderr }, or the path of a file"
+  ) {
+    Key(
+      "to", Target.form, \.target,
+      "the absolute path of a file or FIFO, `stderr` or `stdout`: `to: /var/log/weir/access.log`",
+      missing: .required("give /path/of/a/file, stderr or stdout"))
+    Key("format", .word, \.format, "`combined`: as Apache writes it")
+    Key(
+      late: "fields", .list(of: .text(nil), 0...mostFields),
+      """
+      `query`, `user_agent`, `referer` and, for JSON, `header NAME`: what is logged beside the fields below. It \
+      may hold secrets
+      """, missing: .none)
+    Key(
+      "sampleSuccesses", .number(0...1), \.sampleSuccesses,
+      "the share of requests below 400 that have a line. All others have one, and so have responses that were cut")
+  } finish: { settings, given in
+    settings.fields = given["fields"]?.accessLogFields(in: settings.format) ?? []
+    return given.fitting("to") == nil ? nil : settings
+  }
+}
+
+extension AccessLogSettings.Target {
+  fileprivate static let form = ConfigurationForm<Self>(
+    .named("path, `stderr` or `stdout`", .text("^(?:/.*|stderr|stdout)$"))
+  ) { $0.accessLogTarget() }
+}
+
+extension ConfigurationReader {
+  fileprivate func accessLogTarget() -> AccessLogSettings.Target? {
+    guard let text = read(as: .string) else { return nil }
+    switch text {
+    case "stderr": return .standardError
+    case "stdout": return .standardOutput
+    case _ where text.hasPrefix("/"):
+      guard let problem = Self.problem(logFile: text) else { return .file(text) }
+      report(problem)
+      return nil
+    default:
+      report("expected the absolute path of a file, stderr or stdout")
+      return nil
+    }
+  }
+
+  /// The reason why a file can't be appended to, or made.
+  private static func problem(logFile path: String) -> String? {
+    if path.utf8.contains(0) { return "a path has no NUL" }
+    if let status = try? FileSystem.status(ofFile: path, followsLink: true) {
+      if status.kind == .directory { return "is a directory; give the path of a file in it" }
+      return access(path, W_OK) == 0 ? nil : "can't be written: \(Errno.current)"
+    }
+    let end = path.lastIndex(of: "/") ?? path.startIndex
+    let directory = end == path.startIndex ? "/" : String(path[..<end])
+    return access(directory, W_OK | X_OK) == 0 ? nil : "can't be made in \(quoted(directory)): \(Errno.current)"
+  }
+
+  fileprivate func accessLogFields(in format: AccessLogSettings.Format) -> [AccessLogSettings.Field]? {
+    var keys: Set<String> = []
+    return elements(0...AccessLogSettings.mostFields, "fields")?.compactMap { element in
+      guard let text = element.read(as: .string) else { return nil }
+      guard let field = AccessLogSettings.Field(text), FieldSyntax.isToken(field.name ?? "query") else {
+        element.report("give query, user_agent, referer, or header and a name, such as header X-Tenant")
+        return nil
+      }
+      if format == .combined, case .header = field {
+        element.report("has no place in combined; write format: json")
+      } else if !keys.insert(field.key).inserted {
+        element.report("is there twice, as \(field.key)")
+      }
+      return field
+    }
+  }
+}
+
+// MARK: Traces, and identifiers of requests
+
+extension TraceSettings {
+  static let form = ConfigurationForm<TraceSettings?>.mappingOrOff(TraceSettings()) {
+    Key("begin", .boolean, \.begins, "whether a request without a valid `traceparent` begins a trace")
+    Key("sample", .number(0...1), \.sample, "the share of the traces begun here that are sampled")
+  }
+}
+
+extension RequestIDSettings {
+  static let form = ConfigurationForm<RequestIDSettings?>.mappingOrOff(RequestIDSettings()) {
+    Key(
+      "header", .text(unless: HeaderRules.problem(settingEverywhere:)).called("name"), \.header,
+      "the field of the identifier")
+    Key(
+      "trust", .boolean, \.trust,
+      """
+      whether a client's identifier of 1 to \(RequestIDSettings.longest) visible octets is kept; `false`: each \
+      request gets a new one
+      """)
+  }
+}
+
+extension HeaderRules {
+  private static let meaningful: Set = [
+    "forwarded", "grpc-timeout", "host", "max-forwards", "priority", "traceparent", "tracestate",
+    "x-envoy-attempt-count", "x-envoy-expected-rq-timeout-ms", "x-retry-attempt",
+  ]
+
+  /// The reason why a field can be set neither in requests nor in responses.
+  fileprivate static func problem(settingEverywhere name: String) -> String? {
+    let lowercased = FieldSyntax.lowercased(name)
+    if lowercased.hasPrefix("x-forwarded-") || meaningful.contains(lowercased) {
+      return "\(name) has a meaning of its own here; give another field"
+    }
+    return problem(setting: name, of: .requests) ?? problem(setting: name, of: .responses)
+  }
+}

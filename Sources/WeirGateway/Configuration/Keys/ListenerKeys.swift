@@ -1,0 +1,179 @@
+import WeirIO
+import WeirServer
+
+// The entries of `listeners`.
+
+extension ListenerSettings {
+  /// The most trusted proxies, as each request may compare all of them with each entry of its field.
+  private static let mostProxies = 100
+  private static let times = 0.1...3600.0
+
+  static let mapping = ConfigurationMapping(
+    ListenerSettings(name: "", address: .unnamed),
+    misplaced: misplaced,
+    rules: [
+      .needs(
+        ["clientAddress"], "trustedProxies", "only trustedProxies are asked for the client's address; list them")
+    ]
+  ) {
+    Key(
+      "name", .plainName, \.name,
+      "1 to 64 letters, digits, hyphens, underscores and dots, unique; a label of metrics and log lines",
+      missing: .required("it labels the listener's metrics and log lines"))
+    Key(
+      "address", address, \.address,
+      """
+      unique: `127.0.0.1:8080`, `"[::1]:8080"`, `":8080"` (all addresses, so beside no other of this port) or \
+      `unix:/path`
+      """, missing: .required("such as 127.0.0.1:8080, :8080 or unix:/run/weir.sock"))
+    Key(
+      "connections", .integer(1...ServerLimits.mostConnections), \.connections,
+      """
+      open connections per worker; at the limit the one that can best be spared is closed for a new one \
+      ([Descriptors](#descriptors))
+      """, missing: .words("an equal part of the descriptors' share"))
+    Key(
+      "connectionsPerClient", .off(or: .integer(1...100_000)), \.limits.connectionsPerClient,
+      """
+      open connections of one address; one more is closed at once. Clients of Unix sockets have no address, and no \
+      limit
+      """)
+    Key(
+      "proxyProtocol", .boolean, \.proxyProtocol,
+      """
+      `true`: connections begin with a PROXY header, version 1 or 2, whose source then stands for the peer; those \
+      without are closed. With `trustedProxies` only theirs begin so, and anybody else's header is a bad request. A \
+      header of version 2 may have up to 64 KiB, and one for UDP or a Unix socket leaves the peer
+      """)
+    Key(
+      "trustedProxies", ClientNetworks.form(0...mostProxies), \.trustedProxies,
+      "`unix` are peers on Unix sockets; whose word about the client counts (below)", missing: .none)
+    Key(
+      "clientAddress", .word([ClientAddress.Field.xForwardedFor, .forwarded].map { ($0.name, $0) }), \.clientAddress,
+      "the field in which trusted proxies tell of the client")
+    Key(
+      "clients", ClientRules.form, \.clients,
+      "which clients may use the listener ([Access](#access)): `clients: { allow: [10.0.0.0/8, unix] }`",
+      missing: .words("all clients"))
+    Key("timeouts", timeouts, in: \.limits)
+    Key("tls", ListenerTLS.form, \.tls, "clients speak TLS here ([TLS](#tls))", missing: .none)
+    Key("limits", sizes, in: \.limits, "sizes in bytes")
+  }
+
+  private static let timeouts = ConfigurationMapping(
+    ServerLimits.gateway,
+    misplaced: ["connect": "it belongs into an upstream, as connectTimeout"]
+  ) {
+    Key(
+      "handshake", .seconds(times), \.handshakeTimeout,
+      "for the PROXY header and the TLS handshake, from the connection's begin; then the connection closes")
+    Key(
+      "header", .seconds(times), \.headerTimeout,
+      "for a request's head, from its first byte; then 408. A connection that sends none closes after as long")
+    Key(
+      "body", .seconds(times), \.bodyTimeout,
+      """
+      without a byte of a body that is awaited; then 408. Also without a byte of one that is discarded, as it was \
+      answered early
+      """)
+    Key("idle", .seconds(times), \.idleTimeout, "between two requests of a connection")
+    Key(
+      "write", .seconds(times), \.writeTimeout,
+      "while a client takes none of its response; then the connection is reset")
+    Key(
+      "maximumAge", .secondsOrOff(times), \.maximumAge,
+      """
+      of a connection: the next response after that is its last, with `Connection: close`. One that waits for a \
+      request closes by `idle`, so that no request is lost
+      """)
+  }
+
+  private static let sizes = ConfigurationMapping(ServerLimits.gateway) {
+    Key(
+      "targetBytes", .integer(1 << 10...64 << 10), \.targetBytes,
+      "of the request target; a longer one is answered 414")
+    Key(
+      "headerBytes", .integer(4 << 10...256 << 10), \.headerBytes,
+      "of all fields with the empty line behind them; more are answered 431")
+    Key("headerFields", .integer(16...1000), \.headerFields, "fields; more are answered 431")
+    Key("bodyBytes", .off(or: .bytes), \.bodyBytes, "a larger body is answered 413")
+  }
+
+  private static let misplaced: [String: String] = {
+    var hints: [String: String] = [:]
+    for key in timeouts.keys { hints[key.name] = "it belongs into timeouts" }
+    for key in sizes.keys { hints[key.name] = "it belongs into limits" }
+    for key in ListenerTLS.mapping.keys.map(\.name) + ["certificate", "key"] { hints[key] = "it belongs into tls" }
+    for key in ["allow", "deny"] { hints[key] = "it belongs into clients" }
+    hints["auth"] = "it belongs into the routes it is meant for"
+    for key in ["port", "host"] { hints[key] = "give address, such as 127.0.0.1:8080" }
+    return hints
+  }()
+
+  private static let address = ConfigurationForm<SocketAddress>(.named("address", .text(nil))) { reader in
+    guard let text = reader.read(as: .string) else { return nil }
+    do {
+      return try SocketAddress(parsing: text)
+    } catch {
+      reader.report("\(error); write an address and a port, such as 127.0.0.1:8080, [::1]:8080 or :8080, or unix:/path")
+      return nil
+    }
+  }
+
+  // MARK: The list
+
+  private static let element = ConfigurationForm<ReadListener>.mapping(mapping) {
+    (settings: inout ListenerSettings, given) -> ReadListener? in
+    guard let name = given.fitting("name"), let address = given.fitting("address") else { return nil }
+    if settings.proxyProtocol, settings.trustedProxies == ClientNetworks() {
+      given.reader.warn("no connection begins with a PROXY header, as trustedProxies is empty")
+    }
+    return ReadListener(settings: settings, name: name, address: address)
+  }
+
+  /// All listeners, whose names and addresses differ.
+  static let list = ConfigurationForm<[ListenerSettings]>(.list(of: mapping.shape, 1...maximumCount)) { reader in
+    let elements = reader.elements(1...maximumCount, "listeners", orElse: ", or leave the key out")
+    var names: [String: Int] = [:], addresses: [SocketAddress: Int] = [:]
+    guard let listeners = elements?.compactMap({ element.read($0) }) else { return nil }
+    for listener in listeners {
+      let settings = listener.settings
+      note(settings.name, in: &names, at: listener.name, "named \(quoted(settings.name))")
+      warnOfOverlap(of: settings.address, with: addresses, at: listener.address)
+      note(settings.address, in: &addresses, at: listener.address, "at this address")
+    }
+    let reserved = Set(listeners.flatMap { $0.settings.tls?.forward.names ?? [] }).sorted()
+    return listeners.map { listener in
+      var settings = listener.settings
+      settings.reservedFields = reserved
+      return settings
+    }
+  }
+
+  private static func note<Value: Hashable>(
+    _ value: Value, in known: inout [Value: Int], at reader: ConfigurationReader, _ what: String
+  ) {
+    if let line = known[value] {
+      reader.report("another listener is \(what) (line \(line))")
+    } else {
+      known[value] = reader.node.position.line
+    }
+  }
+
+  /// Warns of an address that can't be listened at beside one of `known`, which differs from it. Activated sockets may
+  /// take the place of both.
+  private static func warnOfOverlap(
+    of address: SocketAddress, with known: [SocketAddress: Int], at reader: ConfigurationReader
+  ) {
+    let others = known.filter { $0.key != address && $0.key.overlaps(address) }
+    guard let other = others.min(by: { $0.value < $1.value }) else { return }
+    reader.warn("overlaps with \(other.key) of another listener (line \(other.value))")
+  }
+}
+
+/// A listener with the values that name it.
+private struct ReadListener {
+  let settings: ListenerSettings
+  let name: ConfigurationReader
+  let address: ConfigurationReader
+}

@@ -1,0 +1,285 @@
+import WeirExporter
+import WeirHTTP
+import WeirTransport
+
+/// A route as it was read, before its upstreams and listeners are looked up by their names.
+struct ReadRoute {
+  var route = Route(name: "", action: .respond(RouteResponse(status: 200)))
+  var redirect: RouteRedirect?
+  var response: RouteResponse?
+  var target: ReadTarget?
+  var splitBy: RequestKey?
+  var fallback: ReadFallback?
+  /// Whether the conditions could be read. Others would look like a match of everything.
+  var hasReadableMatch = true
+  /// The keys; nil only while they are read.
+  var given: ConfigurationGiven?
+
+  static let form = ConfigurationForm<ReadRoute>.mapping(mapping) { route, given in
+    route.given = given
+    route.check(given)
+    return route
+  }
+
+  /// Sections of the manual page, each with its keys.
+  static let sections: [(title: String, keys: [Key<ReadRoute>])] = [
+    ("Routes: which requests", matching), ("Routes: where to", actions),
+    ("Routes: fields, time and addresses", fields), ("Routes: failures and load", failures),
+    ("Routes: bodies, tunnels and limits", bodies), ("Routes to upstreams", upstreams),
+  ]
+
+  static let mapping = ConfigurationMapping(
+    ReadRoute(), misplaced: misplaced,
+    rules: [
+      .atMostOne(["upstream", "redirect", "respond"]),
+      .excludes("redirect", ofUpstreams, "is of no use with redirect, which sends nothing to an upstream"),
+      .excludes("respond", ofUpstreams, "is of no use with respond, which sends nothing to an upstream"),
+      .missing(
+        "upstream", orElse: ["redirect", "respond"],
+        "the URL that requests are sent to, such as http://127.0.0.1:9000, or an entry of upstreams"),
+    ]
+  ) { sections.flatMap(\.keys) }
+
+  /// Keys that say how requests are sent to an upstream.
+  private static let ofUpstreams =
+    upstreams.map(\.name) + failures.map(\.name)
+    + (fields + bodies).map(\.name).filter {
+      !["responseHeaders", "rateLimits", "concurrency"].contains($0)
+    }
+
+  private static let misplaced: [String: String] = {
+    var hints: [String: String] = [:]
+    for key in ReadUpstream.mapping.keys where !["tls", "retryBudget"].contains(key.name) {
+      hints[key.name] = "it belongs into an entry of upstreams"
+    }
+    for key in ReadMatch.mapping.keys { hints[key.name] = "it belongs into match" }
+    for key in ["keepQuery", "port", "prefix", "scheme"] { hints[key] = "it belongs into redirect" }
+    for key in CompressionRules.mapping.keys { hints[key.name] = "it belongs into compression" }
+    for key in ["body", "contentType"] { hints[key] = "it belongs into respond" }
+    for key in ["basicUsers", "bearerTokens", "forward", "realm"] { hints[key] = "it belongs into auth" }
+    for key in ["allow", "deny"] { hints[key] = "it belongs into clients" }
+    hints["status"] = "it belongs into redirect or respond"
+    hints["adaptiveConcurrency"] = "overload is in its place, and on by default"
+    return hints
+  }()
+
+  // MARK: Keys
+
+  @KeyList<ReadRoute> private static var matching: [Key<ReadRoute>] {
+    Key(
+      "name", name, \.route.name,
+      "1 to 64 bytes, unique; a label of metrics and logs: `name: payments`",
+      missing: .required("it labels the route's metrics and log lines"))
+    Key(
+      "match", ReadMatch.mapping.shape,
+      """
+      which requests the route takes: those for which all of its keys hold (below). No two routes may match the same \
+      ones
+      """, missing: .words("everything")
+    ) { reader, route in
+      let problems = reader.findings.problems.count
+      if let match = ReadMatch.form.read(reader) { route.route.match = match }
+      route.hasReadableMatch = reader.findings.problems.count == problems
+      return route.hasReadableMatch
+    }
+    Key(
+      "clients", ClientRules.form, \.route.clients,
+      "which clients may use the route ([Access](#access)): `clients: { deny: [192.0.2.0/24] }`",
+      missing: .words("all clients"))
+    Key(
+      "auth", RouteAuth.form, \.route.auth,
+      "the credentials that clients need ([Access](#access)); at least one user or token", missing: .none)
+    Key("accessLog", .off, "beside `routes` it is said where and how lines are written", missing: .words("the file's"))
+    { reader, route in
+      if reader.isOff {
+        route.route.hasAccessLog = false
+      } else {
+        reader.report("can only be off in a route; where and how lines are written is said beside routes")
+      }
+      return reader.isOff
+    }
+  }
+
+  private static let name = ConfigurationForm.text { name in
+    let hasControls = name.unicodeScalars.contains { $0.value < 0x20 || (0x7f...0x9f).contains($0.value) }
+    return name.isEmpty || name.utf8.count > 64 || hasControls
+      ? "must be 1 to 64 bytes of text without control characters" : nil
+  }
+
+  @KeyList<ReadRoute> private static var actions: [Key<ReadRoute>] {
+    Key(
+      "upstream", ReadTarget.form, \.target,
+      """
+      `http://host:port/base` or `https://…`; no query, no user name. The base goes before the path. An address is \
+      sent as Host, and shown, in its one spelling: `127.1` is `127.0.0.1`. A dot at the end of a name makes no other \
+      destination. Or the name of an entry of `upstreams`, or 2 to 16 of `{ name, weight }` \
+      ([upstreams.md](upstreams.md))
+      """, missing: .words("this, `redirect` or `respond`"))
+    Key(
+      "redirect", RouteRedirect.form, \.redirect,
+      "answers with another location (below): `redirect: { scheme: https }`",
+      missing: .words("this, `upstream` or `respond`"))
+    Key(
+      "respond", RouteResponse.form, \.response,
+      "answers with a fixed response: `respond: { status: 404 }`", missing: .words("this, `upstream` or `redirect`"))
+  }
+
+  @KeyList<ReadRoute> private static var upstreams: [Key<ReadRoute>] {
+    Key(
+      "splitBy", .key(takesCookies: false), \.splitBy,
+      "`client` or `header NAME`: equal values go to one entry. A request without the field is drawn",
+      missing: .words("drawn per request"))
+    Key(
+      "fallback", ReadFallback.form, \.fallback,
+      "what the client gets in place of the gateway's own 502, 503 and 504", missing: .none)
+  }
+
+  @KeyList<ReadRoute> private static var fields: [Key<ReadRoute>] {
+    Key("stripPrefix", .boolean, \.route.stripPrefix, "`true`: the upstream sees the path without `match.pathPrefix`")
+    Key(
+      "replacePrefix", .path.map { PathPrefix.normalized($0) }, \.route.replacePrefix,
+      """
+      the upstream sees this in place of `match.pathPrefix`, at most 2048 bytes: `replacePrefix: /v2`; this or \
+      `stripPrefix`
+      """)
+    Key(
+      "rewriteHost", .hostRewrite, \.route.rewriteHost,
+      """
+      `Host` as the upstream sees it: a host, perhaps with a port (`rewriteHost: shop.internal:8080`), or `client` for \
+      the client's. A client's that is empty or holds a comma is not sent; the upstream's is
+      """, missing: .words("the upstream's"))
+    Key(
+      "headers", HeaderRules.ofRequests, \.route.headers,
+      "changes to requests, after those that are always made (below)", missing: .none)
+    Key(
+      "responseHeaders", HeaderRules.ofResponses, \.route.responseHeaders,
+      "changes to the upstream's responses, or to the route's own; not to errors of the gateway", missing: .none)
+    Key(
+      "timeout", .timeout, \.route.timeout,
+      """
+      covers all attempts and the waits between them. Before them, the body has the same time to arrive. It ends with \
+      the head of a response that streams
+      """)
+    Key(
+      "streaming", .boolean, \.route.streaming,
+      """
+      whether responses stream: `timeout` ends with their head ([below](#streams-and-long-downloads)). `true`: all do; \
+      `false`: none
+      """, missing: .words("`true` for `text/event-stream`"))
+    Key(
+      "silenceTimeout", .silence, \.route.silenceTimeout,
+      "without a byte from the upstream, while the client is not what is slow: 504, or a response that breaks off",
+      missing: .words("the upstream's; of streams \(streamSilence)"))
+    Key(
+      "destinationPolicy", DestinationPolicy.form, \.route.destinationPolicy,
+      """
+      which of the upstream's addresses may be connected to: `destinationPolicy: { otherwise: publicOnly, allow: \
+      [10.1.0.0/16] }`
+      """, missing: .none)
+  }
+
+  static let streamSilence = "`\(ConfigurationDuration.text(seconds: Route.defaultStreamSilence))`"
+
+  @KeyList<ReadRoute> private static var failures: [Key<ReadRoute>] {
+    Key("retry", RouteRetryRules.form, \.route.retry, "without it nothing is retried", missing: .none)
+    Key(
+      "overload", OverloadSettings.form, \.route.overload,
+      "load control of the upstream, the same in all routes to it (below); `off`: the slots are the only limit",
+      missing: .words("on"))
+    Key(
+      "circuitBreaker", CircuitBreaker.form, \.route.circuitBreaker,
+      "when only a share of the requests goes to a failing upstream; `{}` for all defaults")
+    Key(
+      "hedge", HedgePlan.form, \.route.hedge,
+      "when a second attempt starts beside one that has no answer yet: `hedge: { after: 200ms }`")
+  }
+
+  @KeyList<ReadRoute> private static var bodies: [Key<ReadRoute>] {
+    Key(
+      "compression", CompressionRules.form, \.route.compression,
+      "which bodies are compressed or decoded on their way ([below](#compression))")
+    Key(
+      "upgrade", TunnelRule.form, \.route.upgrade,
+      "protocols other than HTTP to which clients may switch ([Tunnels](#tunnels)): `upgrade: [websocket]`",
+      missing: .none)
+    Key(
+      "rateLimits", RateLimit.list, \.route.limits.rates,
+      """
+      limits on how many requests come ([below](#limits-on-requests)): `rateLimits: [{ name: clients, rate: 100/s }]`
+      """, missing: .none)
+    Key(
+      "concurrency", ConcurrencyLimit.list, \.route.limits.concurrency,
+      "limits, with different keys, on how many requests are under way: `concurrency: [{ limit: 10 }]`",
+      missing: .none)
+    Key(
+      "bodyBytes", .bytes, \.route.bodyBytes,
+      "a larger body of a request gets 413. A listener's smaller limit counts too",
+      missing: .words("the listener's `limits.bodyBytes`"))
+  }
+
+  // MARK: Keys together
+
+  private mutating func check(_ given: ConfigurationGiven) {
+    let path = route.match.path
+    if let prefix = given["redirect"]?.child("prefix"), !path.isPrefix { prefix.report(Self.needsPrefix) }
+    if let replace = given["replacePrefix"], !path.isPrefix { replace.report(Self.needsPrefix) }
+    if route.stripPrefix, !path.isPrefix { given["stripPrefix"]?.report("needs a match by pathPrefix") }
+    let prefixes = given.inOrder(["stripPrefix", "replacePrefix"])
+    if route.stripPrefix, prefixes.count > 1 { prefixes[1].report("give only one of stripPrefix and replacePrefix") }
+    if route.headers.set.contains(where: { FieldSyntax.isSameName($0.name, "host") }) {
+      given["rewriteHost"]?.report("headers.set has Host too; give only one of them")
+    }
+    let isRuled = (route.responseHeaders.set + route.responseHeaders.add).map(\.name) + route.responseHeaders.remove
+    if let rules = route.compression, rules.compressesResponses || rules.decodesResponses,
+      isRuled.contains(where: { FieldSyntax.isSameName($0, "content-encoding") })
+    {
+      given["compression"]?.report(
+        "responseHeaders has Content-Encoding, which says how bodies are coded here; leave one of them out")
+    }
+    if let after = given["hedge"]?.child("after"), case .seconds(let seconds)? = route.hedge?.delay,
+      seconds >= route.timeout / .seconds(1)
+    {
+      let timeout = ConfigurationDuration.text(route.timeout / .seconds(1))
+      after.report("must be less than the route's timeout, \(timeout)s")
+    }
+    let knowsUsers = given.has("auth") && (route.auth?.rules.hasUsers ?? true)
+    for limits in [given.fitting("rateLimits"), given.fitting("concurrency")] where !knowsUsers {
+      for limit in limits?.elements() ?? [] { limit.child("key")?.refuseUser() }
+    }
+  }
+
+  private static let needsPrefix = "needs a match by pathPrefix, whose place it takes"
+}
+
+extension ConfigurationReader {
+  fileprivate func refuseUser() {
+    guard case .scalar(let scalar) = node.content, scalar.value == .string("user") else { return }
+    report("nobody is asked for a name here; give the route auth, or choose another key")
+  }
+}
+
+extension ConfigurationForm<Duration> {
+  /// The time of a whole request.
+  fileprivate static var timeout: Self {
+    let most = 86_400.0
+    return Self(
+      .duration(ConfigurationDuration.least...most), text: { ConfigurationDuration.text(seconds: $0 / .seconds(1)) },
+      read: { reader in
+        reader.read(as: .duration) {
+          $0 > .zero && $0 <= .seconds(most) ? nil : "must be more than 0 and at most 1 day"
+        }
+      })
+  }
+}
+
+extension ConfigurationForm<Double> {
+  /// The longest silence of an upstream, in seconds: 0 for `off`.
+  static var silence: Self {
+    ConfigurationForm<Double?>.secondsOrOff(0.1...3600).map(back: { $0 == 0 ? .some(nil) : $0 }) { $0 ?? 0 }
+  }
+}
+
+extension ConfigurationForm<String> {
+  /// A path that begins with a slash.
+  static var path: Self { text("^/", unless: PathPrefix.problem).called("path") }
+}

@@ -1,0 +1,83 @@
+import Foundation
+import Weir
+import WeirHTTP
+
+// The TLS towards an upstream. The files are read with the configuration, so their problems are problems of it.
+
+extension UpstreamTLS {
+  static let form = ConfigurationForm<UpstreamTLS>.mapping(
+    UpstreamTLS(),
+    rules: [.needs(["key"], "certificate", "is of no use without a certificate")]
+  ) {
+    Key(
+      "ca", file(unless: problem(authority:)), \.authority,
+      "the certificates that the upstream's must lead to, in place of the system's",
+      missing: .words("the system's roots"))
+    Key(
+      "certificate", file(unless: problem(certificate:)), \.certificate,
+      "shown when the upstream asks for one, with the certificates that lead to its root", missing: .none)
+    Key(
+      "key", file(unless: problem(key:)), \.key,
+      "the certificate's private key, without a passphrase", missing: .words("in `certificate`"))
+    Key(
+      "serverName", .text { HostSyntax.isName($0.utf8) ? nil : "\(quoted($0)) is not a host name" }.called("host name"),
+      \.serverName,
+      "the name asked for (SNI), which the upstream's certificate must have",
+      missing: .words("the URL's host; the endpoint as written"))
+    Key("minimumVersion", .tlsVersion, \.minimumVersion)
+    Key(
+      "pins", .list(of: pin, 1...Int.max, empty: "holds no pin; leave the key out to pin nothing"), \.pins,
+      "SHA-256 of public keys in base64, of which the upstream must have one", missing: .none)
+  } finish: { tls, given in
+    if !given.has("key"), let bytes = tls.certificate, let problem = problem(key: bytes) {
+      given["certificate"]?.report("\(problem); give its key as well")
+    }
+    return tls
+  }
+
+  private static let pin = ConfigurationForm.text("^[A-Za-z0-9+/]{43}=$") {
+    Data(base64Encoded: $0)?.count == 32 ? nil : "must be the base64 of a SHA-256, 44 characters long"
+  }.map(back: \.sha256) { TLSConfiguration.PublicKeyPin(sha256: $0) }
+
+  /// The bytes of a file.
+  private static func file(unless problem: @escaping @Sendable ([UInt8]) -> String?) -> ConfigurationForm<[UInt8]> {
+    let path = ConfigurationForm.file
+    return ConfigurationForm(path.shape) { reader in
+      guard let path = path.read(reader) else { return nil }
+      do throws(ConfigurationError) {
+        let bytes = try ConfigurationFile.bytes(of: path, noting: reader.findings.reads)
+        guard let text = bytes.count > YAMLLimits().bytes ? "is larger than 1 MiB" : problem(bytes) else {
+          return bytes
+        }
+        reader.report("\(quoted(path)) \(text)")
+      } catch {
+        reader.report("\(quoted(path)) \(error.problems.first?.message ?? "can't be read")")
+      }
+      return nil
+    }
+  }
+
+  @Sendable private static func problem(authority bytes: [UInt8]) -> String? {
+    problem(PEM.defect(ofCertificates: bytes, areRoots: true))
+  }
+
+  @Sendable private static func problem(certificate bytes: [UInt8]) -> String? {
+    problem(PEM.defect(ofCertificates: bytes, areRoots: false))
+  }
+
+  private static func problem(_ defect: CertificatesDefect?) -> String? {
+    switch defect {
+    case .noCertificate: "holds no certificate in PEM"
+    case .brokenCertificate: "holds a certificate that is broken off or can't be read"
+    case nil: nil
+    }
+  }
+
+  @Sendable private static func problem(key bytes: [UInt8]) -> String? {
+    let labels = PEM.pieces(of: bytes).map(\.label)
+    if labels.contains("ENCRYPTED PRIVATE KEY") || PEM.hasEncryptedKey(bytes) {
+      return "holds a key with a passphrase; give a key without one"
+    }
+    return labels.contains { $0.hasSuffix("PRIVATE KEY") } ? nil : "holds no private key in PEM"
+  }
+}
