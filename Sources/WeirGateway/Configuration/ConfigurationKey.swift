@@ -181,12 +181,12 @@ struct ConfigurationMapping<Target>: Sendable {
     for (index, found) in entries.enumerated() {
       if let place = places[found.key] { entry[place] = index } else { isUnknown = true }
     }
-    var given = ConfigurationGiven(of: reader)
+    var given = ConfigurationGiven(of: reader, entries)
     let excluded = rules.excluded(beside: { key in places[key].map { entry[$0] != nil } ?? false })
     for (key, index) in zip(keys, entry) {
       if let index {
         let value = reader.reader(of: entries[index].value, path: reader.path.key(key.name))
-        given.note(key.name, value, isRead: !excluded.contains(key.name) && key.take(value, &target))
+        if excluded.contains(key.name) || !key.take(value, &target) { given.unread.append(key.name) }
       } else if case .required(let what) = key.missing {
         reader.report("is missing; \(what)", key: key.name)
       }
@@ -210,23 +210,22 @@ extension [ConfigurationRule] {
 struct ConfigurationGiven {
   /// The mapping itself.
   let reader: ConfigurationReader
-  private var values: [(key: String, reader: ConfigurationReader, isRead: Bool)] = []
+  private let entries: [YAMLNode.Entry]
+  /// The keys whose values don't fit.
+  fileprivate var unread: [String] = []
 
-  fileprivate init(of reader: ConfigurationReader) {
+  fileprivate init(of reader: ConfigurationReader, _ entries: [YAMLNode.Entry]) {
     self.reader = reader
-  }
-
-  fileprivate mutating func note(_ key: String, _ value: ConfigurationReader, isRead: Bool) {
-    values.append((key, value, isRead))
+    self.entries = entries
   }
 
   /// The value of a key, whether it fits or not; nil if the key is missing.
-  subscript(key: String) -> ConfigurationReader? { values.first { $0.key == key }?.reader }
+  subscript(key: String) -> ConfigurationReader? { reader.child(key) }
 
   /// The value of a key that fits.
-  func fitting(_ key: String) -> ConfigurationReader? { values.first { $0.key == key && $0.isRead }?.reader }
+  func fitting(_ key: String) -> ConfigurationReader? { unread.contains(key) ? nil : reader.child(key) }
 
-  func has(_ key: String) -> Bool { self[key] != nil }
+  func has(_ key: String) -> Bool { entries.contains { $0.key == key } }
 
   /// The given ones of these keys, in the order of the file.
   func inOrder(_ keys: [String]) -> [ConfigurationReader] {

@@ -30,8 +30,8 @@ package enum LimitKey: Sendable, Hashable {
 
   static let prefixes6 = 32...128
   /// A home or a company usually has an IPv6 network of its own of this length.
-  static let standardPrefix6 = 64
-  static let defaultClient = LimitKey.client(prefix6: standardPrefix6)
+  package static let standardPrefix6 = 64
+  package static let standard = LimitKey.client(prefix6: standardPrefix6)
 }
 
 /// A rate at which requests may come, with a burst: a token bucket.
@@ -49,7 +49,7 @@ package struct RateLimit: Sendable, Equatable {
   package var enforces = true
 
   /// - Parameter burst: nil for what the rate allows in one second, at least 1.
-  package init(_ name: String, _ rate: RequestRate, burst: Int? = nil, key: LimitKey = .client(prefix6: LimitKey.standardPrefix6)) {
+  package init(_ name: String, _ rate: RequestRate, burst: Int? = nil, key: LimitKey = .standard) {
     self.name = name
     self.rate = rate
     self.burst = burst ?? rate.perSecond
@@ -81,7 +81,7 @@ package struct ConcurrencyLimit: Sendable, Equatable {
   /// If false, requests beyond the limit are only counted.
   package var enforces = true
 
-  package init(_ limit: Int, key: LimitKey = .client(prefix6: LimitKey.standardPrefix6)) {
+  package init(_ limit: Int, key: LimitKey = .standard) {
     self.limit = limit
     self.key = key
   }

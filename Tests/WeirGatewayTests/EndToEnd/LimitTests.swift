@@ -153,7 +153,7 @@ import WeirTestSupport
     limit.burst = 3
     try await rig.gateway.reload(Configuration(routes: [Self.route(to: server.port, rates: [limit])]))
     #expect(try Self.statuses(2, of: rig) == [200, 429])
-    limit.key = .defaultClient
+    limit.key = .standard
     try await rig.gateway.reload(Configuration(routes: [Self.route(to: server.port, rates: [limit])]))
     #expect(try Self.statuses(1, of: rig) == [200])
     limit.name = "b"
@@ -174,7 +174,7 @@ import WeirTestSupport
 
   // MARK: Requests under way
 
-  @Test(arguments: [(LimitKey.route, 503), (.defaultClient, 429)])
+  @Test(arguments: [(LimitKey.route, 503), (.standard, 429)])
   func beyondThePlacesIsBusy(key: LimitKey, status: Int) throws {
     let gate = Gate()
     let answer = Script.Step.send(okResponse("ok"))

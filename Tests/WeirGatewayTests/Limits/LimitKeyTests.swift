@@ -31,7 +31,7 @@ import WeirIO
   }
 
   @Test func requestsWithoutTheirPartShareOne() {
-    for key in [LimitKey.defaultClient, .user, .header("x-tenant"), .route] {
+    for key in [LimitKey.standard, .user, .header("x-tenant"), .route] {
       #expect(key.fingerprint(Request()) == key.fingerprint(Request()))
       #expect(key.fingerprint(Request()) != 0)
     }
@@ -45,7 +45,7 @@ import WeirIO
     let two = Request(limitedAddress: .v4(2), user: [1], fields: [("x-other", "c"), ("x-tenant", "a")])
     #expect(LimitKey.user.fingerprint(one) == LimitKey.user.fingerprint(two))
     #expect(LimitKey.route.fingerprint(one) == LimitKey.route.fingerprint(two))
-    #expect(LimitKey.defaultClient.fingerprint(one) != LimitKey.defaultClient.fingerprint(two))
+    #expect(LimitKey.standard.fingerprint(one) != LimitKey.standard.fingerprint(two))
     // The first field of the name counts.
     #expect(LimitKey.header("x-tenant").fingerprint(one) == LimitKey.header("x-tenant").fingerprint(two))
     let three = Request(fields: [("x-tenant", "b")])

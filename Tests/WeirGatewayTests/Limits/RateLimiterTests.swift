@@ -22,7 +22,7 @@ import WeirTestSupport
 
     func forEachValue(of name: String, _ body: (UnsafeRawBufferPointer) -> Void) {}
 
-    var fingerprint: UInt64 { LimitKey.defaultClient.fingerprint(self) }
+    var fingerprint: UInt64 { LimitKey.standard.fingerprint(self) }
   }
 
   @Test func keysHaveBucketsOfTheirOwn() {

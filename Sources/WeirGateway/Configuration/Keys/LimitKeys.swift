@@ -86,7 +86,7 @@ private struct ReadLimit {
   var rate: RequestRate?
   var burst: Int?
   var limit: Int?
-  var key = LimitKey.defaultClient
+  var key = LimitKey.standard
   var prefix6 = LimitKey.standardPrefix6
   var enforces = true
 
@@ -111,7 +111,7 @@ extension LimitKey {
     guard let text = reader.read(as: .string) else { return nil }
     switch text {
     case "route": return .route
-    case "client": return .defaultClient
+    case "client": return .standard
     case "user": return .user
     default:
       let words = text.split(separator: " ", omittingEmptySubsequences: false)
