@@ -44,38 +44,3 @@ extension ManualPage {
         retry: { limit: 2, statusCodes: [502, 503, 504], methods: [GET, HEAD] }
     """
 }
-
-/// A table of the configuration's keys, as documents and the manual page have it.
-struct KeyTable {
-  struct Section {
-    /// The heading in the manual page.
-    let title: String
-    /// The place of the keys in the file.
-    let place: String
-    let rows: [ConfigurationOutline.Row]
-  }
-
-  /// The document's name in docs.
-  let document: String
-  let sections: [Section]
-
-  /// All tables, in the order in which the documents have them.
-  static var all: [KeyTable] {
-    let top = "at the top of the file"
-    let routes = ReadRoute.sections.map { title, keys in
-      let rows = ConfigurationMapping(ReadRoute(), keys: { keys }).outline.rows()
-      return Section(title: title, place: "in each of routes", rows: rows)
-    }
-    let file = Section(title: "The file", place: top, rows: ReadFile.mapping.outline.rows())
-    let listeners = ListenerSettings.mapping.outline.rows(in: "listeners")
-    let upstreams = ReadUpstream.mapping.outline.rows()
-    return [
-      KeyTable(document: "gateway.md", sections: [file] + routes.dropLast()),
-      KeyTable(document: "gateway.md", sections: [Section(title: "Listeners", place: top, rows: listeners)]),
-      KeyTable(
-        document: "upstreams.md",
-        sections: [Section(title: "Upstreams", place: "in each of upstreams", rows: upstreams)]),
-      KeyTable(document: "upstreams.md", sections: routes.suffix(1)),
-    ]
-  }
-}

@@ -8,7 +8,7 @@ package struct Configuration: Sendable, Equatable {
   package var routes: [Route]
   /// The listeners in the order of the file; none for that of `--gateway.listen-address`.
   package var listeners: [ListenerSettings] = []
-  /// The upstreams that routes may name, in the order of the file.
+  /// The upstreams that routes may name, by name.
   package var upstreams: [NamedUpstream] = []
   /// The log of requests; nil without one.
   package var accessLog: AccessLogSettings?

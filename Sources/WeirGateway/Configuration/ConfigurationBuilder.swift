@@ -15,7 +15,7 @@ extension Configuration {
       guard let entries = root.mappingEntries() else { return nil }
       let (read, given) = ReadFile.mapping.read(root, entries)
       var builder = ConfigurationBuilder(read, listeners: given["listeners"])
-      return given.fitting("routes").map { _ in builder.configuration(root.findings) }
+      return given.has("routes") ? builder.configuration(root.findings) : nil
     }
   }
 
@@ -80,14 +80,15 @@ private struct ConfigurationBuilder {
     match(read, &route, given)
     if let redirect = read.redirect { route.action = .redirect(redirect) }
     if let response = read.response { route.action = .respond(response) }
-    if given.has("auth"), let reader = given["auth"] { warn(of: route, reader) }
-    guard let upstream = given["upstream"], !given.has("redirect"), !given.has("respond") else {
+    if let reader = given["auth"] { warn(of: route, reader) }
+    if given.has("redirect") || given.has("respond") {
       return read.redirect == nil && read.response == nil ? nil : route
     }
     route.fallback = fallback(read.fallback, given["fallback"])
-    guard let target = read.target else { return nil }
-    if case .split = target { Self.refuseUpstreamsKeys(given) }
-    guard let action = action(target, read, given, &route) else { return nil }
+    guard let upstream = given["upstream"], let target = read.target else { return nil }
+    let action = action(target, read, given, &route)
+    if action?.isNamed ?? target.isSplit { Self.refuseUpstreamsKeys(given) }
+    guard let action else { return nil }
     route.action = action
     if case .upstream(let own) = action, case .upstream(own)? = route.fallback?.action {
       upstream.report("is its own fallback")
@@ -109,7 +110,10 @@ private struct ConfigurationBuilder {
     let value = given["match"]
     let problems = given.reader.findings.problems.count
     if let names = value?.child("listener") { route.match.listeners = listenerNames(names) }
-    guard read.hasReadableMatch, given.reader.findings.problems.count == problems else { return }
+    // One that could not be read would look like a match of everything.
+    guard value == nil || given.fitting("match") != nil, given.reader.findings.problems.count == problems else {
+      return
+    }
     let name = route.name.isEmpty ? nil : route.name
     matches.append(ReadPlace(match: route.match, reader: value ?? given.reader, isImplied: value == nil, name: name))
   }
@@ -219,14 +223,14 @@ private struct ConfigurationBuilder {
 
   /// Compares a route's settings of its upstream with the upstream, and with those of other routes.
   private mutating func compare(_ route: Route, _ upstream: Upstream, _ given: ConfigurationGiven) {
-    if upstream.isNamed { return Self.refuseUpstreamsKeys(given) }
+    guard !upstream.isNamed else { return }
     if let policy = given.fitting("destinationPolicy"),
       let refusal = route.destinationPolicy.refusal(ofHost: upstream.host)
     {
       // With such a policy no request would ever get through.
       policy.report("the upstream: \(refusal)")
     }
-    guard given.has("overload") == (given.fitting("overload") != nil) else { return }
+    guard !given.has("overload") || given.fitting("overload") != nil else { return }
     guard let first = controls[upstream.destination] else {
       controls[upstream.destination] = (route.overload, route.name)
       return
@@ -297,4 +301,15 @@ private struct ReadPlace {
   }
 
   func report(_ message: String) { reader.report(message, key: isImplied ? "match" : nil) }
+}
+
+extension RouteAction {
+  /// Whether requests go to entries of `upstreams`.
+  fileprivate var isNamed: Bool {
+    switch self {
+    case .upstream(let upstream): upstream.isNamed
+    case .split: true
+    case .redirect, .respond: false
+    }
+  }
 }

@@ -131,11 +131,10 @@ extension ConfigurationForm {
   /// - Parameters:
   ///   - counts: The number of elements.
   ///   - nouns: The word for several elements in problems.
-  ///   - otherwise: What could be done in place of a list of the right length.
   ///   - empty: The problem of an empty list, if it has words of its own.
   static func list<Element>(
     of element: ConfigurationForm<Element>, _ counts: ClosedRange<Int> = 0...Int.max, _ nouns: String = "elements",
-    orElse otherwise: String = "", empty: String? = nil
+    empty: String? = nil
   ) -> Self where Value == [Element] {
     Self(
       .list(of: element.shape, counts),
@@ -144,7 +143,7 @@ extension ConfigurationForm {
         return texts.count == values.count ? "[\(texts.joined(separator: ", "))]" : nil
       },
       read: { reader in
-        reader.elements(counts, nouns, orElse: otherwise, empty: empty)?.compactMap { element.read($0) }
+        reader.elements(counts, nouns, empty: empty)?.compactMap { element.read($0) }
       })
   }
 
@@ -209,63 +208,5 @@ extension ConfigurationForm {
     on: String = "write {} for the defaults", @KeyList<Target> keys: () -> [Key<Target>]
   ) -> Self where Value == Target? {
     mappingOrOff(target(), misplaced: misplaced, on: on, keys: keys) { value, _ in value }
-  }
-}
-
-extension ConfigurationReader {
-  /// The elements of a list, whose number is compared with the one that is allowed.
-  func elements(
-    _ counts: ClosedRange<Int>, _ nouns: String, orElse otherwise: String = "", empty: String? = nil
-  ) -> [ConfigurationReader]? {
-    guard let list = elements() else { return nil }
-    if list.isEmpty, let empty {
-      report(empty)
-    } else if !counts.contains(list.count) {
-      report("holds \(list.count) \(nouns); \(Self.count(counts))\(otherwise)")
-    }
-    return list
-  }
-
-  /// The entries of a mapping whose keys the user chooses; their number is compared with the one that is allowed.
-  func entries(_ counts: ClosedRange<Int>, _ nouns: String) -> [(key: String, value: Self)]? {
-    guard let entries = entries() else { return nil }
-    if !counts.contains(entries.count) { report("holds \(entries.count) \(nouns); \(Self.count(counts))") }
-    return entries
-  }
-
-  private static func count(_ counts: ClosedRange<Int>) -> String {
-    counts.lowerBound == 0 ? "give at most \(counts.upperBound)" : "give \(counts.lowerBound) to \(counts.upperBound)"
-  }
-
-  /// One of a few words.
-  func word(among words: [String]) -> String? {
-    read(as: .string) { words.contains($0) ? nil : "give one of \(words.joined(separator: ", "))" }
-  }
-
-  func count(within range: ClosedRange<Int>) -> Int? {
-    read(as: .integer) { range.contains($0) ? nil : "must be \(range.lowerBound) to \(range.upperBound)" }
-  }
-
-  func number(within range: ClosedRange<Double>) -> Double? {
-    read(as: .number) {
-      range.contains($0)
-        ? nil
-        : "must be \(ConfigurationDuration.text(range.lowerBound)) to \(ConfigurationDuration.text(range.upperBound))"
-    }
-  }
-
-  /// The seconds of a duration.
-  ///
-  /// - Parameter orOff: Whether the value could also be the word `off`, which the texts of errors mention then.
-  func seconds(within range: ClosedRange<Double>, orOff: Bool = false) -> Double? {
-    let alternative = orOff ? " or off" : ""
-    var kind = ConfigurationKind.duration
-    kind.name += alternative
-    let duration = read(as: kind) {
-      if range.contains($0 / .seconds(1)) { return nil }
-      let bounds = [range.lowerBound, range.upperBound].map { ConfigurationDuration.text($0) + "s" }
-      return "must be \(bounds[0]) to \(bounds[1])\(alternative)"
-    }
-    return duration.map { $0 / .seconds(1) }
   }
 }

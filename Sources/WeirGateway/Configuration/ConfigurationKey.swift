@@ -7,7 +7,7 @@ struct Key<Target>: Sendable {
     case own
     /// The same, or what the text says in Markdown.
     case ownOr(String)
-    case none
+    case nothing
     /// A rule, in Markdown.
     case words(String)
     /// Nothing: the key has to be there. The text says what for.
@@ -104,6 +104,13 @@ struct Key<Target>: Sendable {
     self.own = own
   }
 
+  /// A value in Markdown, or the elements of a list.
+  private static func words(for value: String) -> String {
+    guard value.hasPrefix("["), value.hasSuffix("]") else { return "`\(value)`" }
+    let elements = value.dropFirst().dropLast()
+    return elements.contains("*") ? "`\(elements.replacing(", ", with: "`, `"))`" : String(elements)
+  }
+
   /// The key in words.
   fileprivate func described(in target: Target) -> ConfigurationOutline.Key {
     var standard: String?
@@ -112,12 +119,11 @@ struct Key<Target>: Sendable {
     switch missing {
     case .own:
       standard = own(target)
-      let isList = standard?.hasPrefix("[") ?? false
-      words = standard.map { isList ? String($0.dropFirst().dropLast()) : "`\($0)`" } ?? "none"
+      words = standard.map(Self.words(for:)) ?? "none"
     case .ownOr(let text):
       standard = own(target)
       words = "`\(standard ?? "")`, or \(text)"
-    case .none: words = "none"
+    case .nothing: words = "none"
     case .words(let text): words = text
     case .required:
       words = "required"
@@ -156,7 +162,7 @@ struct ConfigurationMapping<Target>: Sendable {
     self.misplaced = misplaced
     self.keys = keys
     self.rules = rules
-    places = Dictionary(keys.enumerated().map { ($1.name, $0) }) { first, _ in first }
+    places = Dictionary(uniqueKeysWithValues: keys.enumerated().map { ($1.name, $0) })
   }
 
   var shape: ConfigurationShape { .mapping { outline } }
@@ -181,12 +187,14 @@ struct ConfigurationMapping<Target>: Sendable {
     for (index, found) in entries.enumerated() {
       if let place = places[found.key] { entry[place] = index } else { isUnknown = true }
     }
-    var given = ConfigurationGiven(of: reader, entries)
+    var given = ConfigurationGiven(of: reader)
     let excluded = rules.excluded(beside: { key in places[key].map { entry[$0] != nil } ?? false })
     for (key, index) in zip(keys, entry) {
       if let index {
         let value = reader.reader(of: entries[index].value, path: reader.path.key(key.name))
-        if excluded.contains(key.name) || !key.take(value, &target) { given.unread.append(key.name) }
+        let problems = reader.findings.problems.count
+        let isTaken = !excluded.contains(key.name) && key.take(value, &target)
+        if !isTaken || reader.findings.problems.count > problems { given.unfit.append(key.name) }
       } else if case .required(let what) = key.missing {
         reader.report("is missing; \(what)", key: key.name)
       }
@@ -201,7 +209,7 @@ extension [ConfigurationRule] {
   /// The keys that are of no use beside others, and are not read.
   fileprivate func excluded(beside isGiven: (String) -> Bool) -> [String] {
     var excluded: [String] = []
-    for case .excludes(let other, let keys, _) in self where isGiven(other) { excluded += keys }
+    for case .excludes(let others, let keys, _) in self where others.contains(where: isGiven) { excluded += keys }
     return excluded
   }
 }
@@ -210,22 +218,20 @@ extension [ConfigurationRule] {
 struct ConfigurationGiven {
   /// The mapping itself.
   let reader: ConfigurationReader
-  private let entries: [YAMLNode.Entry]
-  /// The keys whose values don't fit.
-  fileprivate var unread: [String] = []
+  /// The keys whose values have problems, or are of no use.
+  fileprivate var unfit: [String] = []
 
-  fileprivate init(of reader: ConfigurationReader, _ entries: [YAMLNode.Entry]) {
+  fileprivate init(of reader: ConfigurationReader) {
     self.reader = reader
-    self.entries = entries
   }
 
   /// The value of a key, whether it fits or not; nil if the key is missing.
   subscript(key: String) -> ConfigurationReader? { reader.child(key) }
 
-  /// The value of a key that fits.
-  func fitting(_ key: String) -> ConfigurationReader? { unread.contains(key) ? nil : reader.child(key) }
+  /// The value of a key, unless it has problems.
+  func fitting(_ key: String) -> ConfigurationReader? { unfit.contains(key) ? nil : self[key] }
 
-  func has(_ key: String) -> Bool { entries.contains { $0.key == key } }
+  func has(_ key: String) -> Bool { self[key] != nil }
 
   /// The given ones of these keys, in the order of the file.
   func inOrder(_ keys: [String]) -> [ConfigurationReader] {
@@ -245,8 +251,8 @@ enum ConfigurationRule: Sendable {
   case one([String], String)
   /// The first keys only beside the last one. The text is for each that is without it.
   case needs([String], String, String)
-  /// The keys not beside the first one.
-  case excludes(String, [String], String)
+  /// The keys not beside one of the first ones, which the text begins.
+  case excludes([String], [String], String)
   /// The keys only if the value of the first one is that word. The last key has to be there then.
   case belong(to: String, being: String, [String], String, required: String, String)
 
@@ -264,9 +270,9 @@ enum ConfigurationRule: Sendable {
     case .needs(let keys, let other, let text):
       guard !given.has(other) else { return }
       for key in keys { given.fitting(key)?.report(text) }
-    case .excludes(let other, let keys, let text):
-      guard given.has(other) else { return }
-      for key in keys { given[key]?.report(text) }
+    case .excludes(let others, let keys, let text):
+      guard let other = others.first(where: given.has) else { return }
+      for key in keys { given[key]?.report("is of no use with \(other), \(text)") }
     case .belong(let other, let word, let keys, let text, let required, let what):
       // Nothing is said of keys that would have to fit an unknown word.
       guard let reader = given.fitting(other), case .scalar(let scalar) = reader.node.content else { return }

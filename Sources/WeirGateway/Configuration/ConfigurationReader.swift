@@ -133,7 +133,8 @@ struct ConfigurationReader {
 
   /// Notes a possible mistake that is no reason to refuse the file.
   func warn(_ message: @autoclosure () -> String) {
-    guard findings.warnings.count < ConfigurationError.maximumCount else {
+    // Some texts take time, and few of so many will be shown.
+    guard findings.warnings.count < 10 * ConfigurationError.maximumCount else {
       findings.omittedWarnings += 1
       return
     }
@@ -142,6 +143,71 @@ struct ConfigurationReader {
 
   private func mismatch(_ expected: String, hint: String = "") {
     report("expected \(expected), found \(node.summary(quotingValue: quotesValues))\(hint)")
+  }
+}
+
+// MARK: Numbers, words and lists within limits
+
+extension ConfigurationReader {
+  /// The elements of a list, whose number is compared with the one that is allowed; those beyond it are left out.
+  ///
+  /// - Parameters:
+  ///   - nouns: The word for several elements in a problem.
+  ///   - otherwise: What could be done in place of a list of the right length, in words that follow.
+  ///   - empty: The problem of an empty list, if it has words of its own.
+  func elements(
+    _ counts: ClosedRange<Int>, _ nouns: String, orElse otherwise: String = "", empty: String? = nil
+  ) -> [ConfigurationReader]? {
+    guard let list = elements() else { return nil }
+    if list.isEmpty, let empty {
+      report(empty)
+    } else if !counts.contains(list.count) {
+      report("holds \(list.count) \(nouns); \(Self.count(counts))\(otherwise)")
+    }
+    return Array(list.prefix(counts.upperBound))
+  }
+
+  /// The entries of a mapping whose keys the user chooses; their number is compared with the one that is allowed.
+  func entries(_ counts: ClosedRange<Int>, _ nouns: String) -> [(key: String, value: Self)]? {
+    guard let entries = entries() else { return nil }
+    if !counts.contains(entries.count) { report("holds \(entries.count) \(nouns); \(Self.count(counts))") }
+    return entries
+  }
+
+  private static func count(_ counts: ClosedRange<Int>) -> String {
+    counts.lowerBound == 0 ? "give at most \(counts.upperBound)" : "give \(counts.lowerBound) to \(counts.upperBound)"
+  }
+
+  /// One of a few words.
+  func word(among words: [String]) -> String? {
+    read(as: .string) { words.contains($0) ? nil : "give one of \(words.joined(separator: ", "))" }
+  }
+
+  func count(within range: ClosedRange<Int>) -> Int? {
+    read(as: .integer) { range.contains($0) ? nil : "must be \(range.lowerBound) to \(range.upperBound)" }
+  }
+
+  func number(within range: ClosedRange<Double>) -> Double? {
+    read(as: .number) {
+      range.contains($0)
+        ? nil
+        : "must be \(ConfigurationDuration.text(range.lowerBound)) to \(ConfigurationDuration.text(range.upperBound))"
+    }
+  }
+
+  /// The seconds of a duration.
+  ///
+  /// - Parameter orOff: Whether the value could also be the word `off`, which the texts of errors mention then.
+  func seconds(within range: ClosedRange<Double>, orOff: Bool = false) -> Double? {
+    let alternative = orOff ? " or off" : ""
+    var kind = ConfigurationKind.duration
+    kind.name += alternative
+    let duration = read(as: kind) {
+      if range.contains($0 / .seconds(1)) { return nil }
+      let bounds = [range.lowerBound, range.upperBound].map { ConfigurationDuration.text($0) + "s" }
+      return "must be \(bounds[0]) to \(bounds[1])\(alternative)"
+    }
+    return duration.map { $0 / .seconds(1) }
   }
 }
 
@@ -201,13 +267,14 @@ final class ConfigurationFindings {
     self.reads = reads
   }
 
-  /// The warnings: the first ones in the order of the file, then the others, and how many there are further.
+  /// The warnings to show: the first ones in the order of the file, then the others, and how many there are further.
   func warnings(sortingFirst count: Int) -> [ConfigurationProblem] {
     let first = warnings.prefix(count).enumerated()
       .sorted { ($0.element.place, $0.offset) < ($1.element.place, $1.offset) }.map(\.element)
-    let further = omittedWarnings == 0 ? nil : "and \(omittedWarnings) more"
-    return first + warnings.dropFirst(count)
-      + [further].compactMap { $0.map { ConfigurationProblem(at: nil, path: ConfigurationPath(), $0) } }
+    let all = first + warnings.dropFirst(count)
+    let further = omittedWarnings + max(0, all.count - ConfigurationError.maximumCount)
+    let rest = ConfigurationProblem(at: nil, path: ConfigurationPath(), "and \(further) more")
+    return all.prefix(ConfigurationError.maximumCount) + (further > 0 ? [rest] : [])
   }
 }
 

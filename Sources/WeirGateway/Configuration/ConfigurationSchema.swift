@@ -74,8 +74,10 @@ extension ConfigurationOutline.Key {
   fileprivate var schema: [String: JSON] {
     var schema = shape.schema
     if let standard { schema["default"] = JSON(standard) }
-    let plain = text.replacing(#/ \((?:\[[^\]]*\]\([^)]*\)|below)\)/#, with: "")
-    if !plain.isEmpty { schema["description"] = .string(plain) }
+    // Links lead nowhere in an editor.
+    let plain = text.replacing(#/ \((?:\[[^\]]*\]\([^)]*\)[^)]*|below)\)/#, with: "")
+    let description = [shape.limits, plain].filter { !$0.isEmpty }.joined(separator: "; ")
+    if !description.isEmpty { schema["description"] = .string(description) }
     return schema
   }
 }
@@ -131,8 +133,10 @@ extension ConfigurationRule {
     case .missing(let key, let others, _): return ["anyOf": Self.required([key] + others)]
     case .one(let keys, _): return ["oneOf": Self.required(keys)]
     case .needs(let keys, let other, _):
-      return ["dependentRequired": .object(Dictionary(uniqueKeysWithValues: keys.map { ($0, .names([other])) }))]
-    case .excludes(let other, let keys, _): return ["dependentSchemas": [other: .object(Self.none(of: keys))]]
+      // Such forms are also understood by editors that know older drafts.
+      return ["anyOf": .array([["required": .names([other])], .object(Self.none(of: keys))])]
+    case .excludes(let others, let keys, _):
+      return ["anyOf": .array([.object(Self.none(of: others)), .object(Self.none(of: keys))])]
     case .belong(let other, let word, let keys, _, let required, _):
       return [
         "if": ["properties": .object([other: ["const": .string(word)]]), "required": .names([other])],

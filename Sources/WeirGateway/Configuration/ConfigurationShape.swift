@@ -73,11 +73,17 @@ extension ConfigurationShape {
     case .list(let element, let counts):
       [Self.number(counts), element.limits].filter { !$0.isEmpty }.joined(separator: " of ")
     case .entries(_, let counts): Self.number(counts)
-    case .either(let shapes):
-      Self.joined(
-        shapes.map { if case .list = $0, !$0.limits.isEmpty { "a list of \($0.limits)" } else { $0.limits } }
-          .filter { !$0.isEmpty }, by: "or")
+    // What a list may hold is told with it.
+    case .either(let shapes): Self.joined(shapes.filter { !$0.isList }.map(\.limits).filter { !$0.isEmpty }, by: "or")
     case .named(_, let shape): shape.limits
+    }
+  }
+
+  private var isList: Bool {
+    switch self {
+    case .list: true
+    case .named(_, let shape): shape.isList
+    default: false
     }
   }
 
@@ -87,7 +93,7 @@ extension ConfigurationShape {
 
   /// How many there may be: no words if that is any number.
   private static func number(_ counts: ClosedRange<Int>) -> String {
-    if counts.upperBound == .max { return "" }
+    if counts.upperBound == .max { return counts.lowerBound == 0 ? "" : "\(counts.lowerBound) or more" }
     return counts.lowerBound == 0 ? "up to \(counts.upperBound)" : text(of: counts)
   }
 
@@ -100,35 +106,6 @@ extension ConfigurationShape {
   static func joined(_ texts: [String], by word: String) -> String {
     guard let last = texts.last, texts.count > 1 else { return texts.first ?? "" }
     return "\(texts.dropLast().joined(separator: ", ")) \(word) \(last)"
-  }
-}
-
-extension ConfigurationOutline {
-  /// A key of a document's table.
-  struct Row: Equatable {
-    /// The path without the places in lists: `match.host`.
-    let name: String
-    /// The kind of value.
-    let kind: String
-    /// The value that a missing key stands for, or the rule for a key that must be there. May be empty.
-    let standard: String
-    /// Limits and meaning.
-    let text: String
-
-    /// The line of the table.
-    var line: String {
-      "| `\(name)` |" + [kind, standard, text].map { $0.isEmpty ? " |" : " \($0) |" }.joined()
-    }
-  }
-
-  /// The keys and those in their values, each behind the one that it is in.
-  func rows(in place: String = "") -> [Row] {
-    keys.flatMap { key -> [Row] in
-      let name = place.isEmpty ? key.name : "\(place).\(key.name)"
-      let text = [key.shape.limits, key.text].filter { !$0.isEmpty }.joined(separator: "; ")
-      let row = Row(name: name, kind: key.shape.kind, standard: key.standardText, text: text)
-      return [row] + (key.isDetailed ? key.shape.outlines.flatMap { $0.rows(in: name) } : [])
-    }
   }
 }
 

@@ -50,7 +50,8 @@ import Weir
           adaptiveConcurrency: {minimum: 4}
           rateLimits: [{name: a, rate: 1/s, scope: local}]
       """)
-    let circuit = "unknown key; a circuit lets a share of the requests through, which follows their failures"
+    let circuit =
+      "unknown key; leave it out: a circuit lets a share of the requests through, which follows their failures"
     #expect(
       found == [
         "f:4:22: routes[0].circuitBreaker.openFor: " + circuit,
@@ -70,6 +71,7 @@ import Weir
     ("overload: {priority: true}", "overload: {priority: false}", true),
     // A value that is invalid by itself is reported once, and not compared.
     ("overload: 5", "timeout: 1s", false), ("timeout: 1s", "overload: {wait: 61s}", false),
+    ("overload: {wait: 61s, minimum: 4}", "timeout: 1s", false),
   ])
   func routesToOneUpstreamShareItsLoadControl(first: String, second: String, isProblem: Bool) {
     let text = """

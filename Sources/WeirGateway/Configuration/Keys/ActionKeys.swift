@@ -26,6 +26,8 @@ enum ReadTarget {
     }
   }()
 
+  var isSplit: Bool { if case .split = self { true } else { false } }
+
   /// Whether a text looks like a name of an entry, and not like a URL that lacks its scheme.
   private static func isName(_ text: String) -> Bool { !text.isEmpty && !text.contains("/") && !text.contains(":") }
 
@@ -46,13 +48,13 @@ enum ReadTarget {
     Key(
       "url", url, \.upstream,
       """
-      the same URL, if `tls` is needed too: `upstream: { url: https://10.0.0.7, tls: { serverName: api.internal } \
+      of a mapping: the same URL, if `tls` is needed too: `upstream: { url: https://10.0.0.7, tls: { serverName: api.internal } \
       }`
       """,
       missing: .required("the URL that requests are sent to, such as http://127.0.0.1:9000, or an entry of upstreams"))
     Key(
       "tls", UpstreamTLS.form, \.tls,
-      "for `https://` only; files are named by absolute paths, are at most 1 MiB and in PEM", missing: .none)
+      "for `https://` only; files are named by absolute paths, are at most 1 MiB and in PEM", missing: .nothing)
   } finish: { read, given in
     if read.upstream?.scheme == .http { given.fitting("tls")?.report("needs an https:// upstream") }
     return read.upstream.map { .url($0, read.tls) }
@@ -62,7 +64,8 @@ enum ReadTarget {
     let part = ConfigurationMapping(1, misplaced: ["url": "only entries of upstreams can have weights; name one"]) {
       Key(
         late: "name", .text(nil),
-        "of an entry of `upstreams`", missing: .required("that of an entry of upstreams"))
+        "of each element of a list: the name of an entry of `upstreams`",
+        missing: .required("that of an entry of upstreams"))
       Key(
         "weight", .integer(UpstreamSplit.weights), \.self,
         "the share of the requests. Retries stay with the entry that was drawn")
@@ -153,10 +156,8 @@ extension RouteRedirect {
       \.redirect.host,
       "without port: `host: www.example.com`", missing: .words("the request's"))
     Key(
-      "port",
-      ConfigurationForm(.integer(1...65535)) { reader in
-        reader.read(as: .integer) { (1...65535).contains($0) ? nil : "must be 1 to 65535" }
-      }, \.redirect.port, missing: .words("that of the scheme; the request's if neither scheme nor host is given"))
+      "port", .integer(1...65535), \.redirect.port,
+      missing: .words("that of the scheme; the request's if neither scheme nor host is given"))
     Key(
       "path", .path, \.path,
       "in place of the whole path, at most 2048 bytes: `path: /sale`; this or `prefix`",
@@ -200,7 +201,7 @@ extension RouteResponse {
     Key(
       "body", .text { $0.utf8.count > maximumBody ? "must be at most 64 KiB; it is \($0.utf8.count) bytes long" : nil },
       \.body,
-      "at most 64 KiB; none with 204, 205 and 304", missing: .none)
+      "at most 64 KiB; none with 204, 205 and 304", missing: .nothing)
     Key(
       "contentType",
       .text { $0.isEmpty || !FieldSyntax.isValue($0.utf8) ? "must be a media type, such as application/json" : nil },
@@ -248,8 +249,8 @@ extension DestinationPolicy {
     Key(
       "otherwise", otherwise, \.otherwise,
       "decides about addresses in neither list", missing: .required("one of \(DestinationPolicyName.list)"))
-    Key("allow", networks, \.allow, "`10.1.0.0/16`, `2001:db8::/32`, or an address", missing: .none)
-    Key("deny", networks, \.deny, "takes precedence over `allow`", missing: .none)
+    Key("allow", networks, \.allow, "`10.1.0.0/16`, `2001:db8::/32`, or an address", missing: .nothing)
+    Key("deny", networks, \.deny, "takes precedence over `allow`", missing: .nothing)
   } finish: { read, _ in
     read.otherwise.flatMap { try? DestinationPolicy(allow: read.allow, deny: read.deny, otherwise: $0.otherwise) }
   }

@@ -57,7 +57,8 @@ struct ReadBalance {
 
   /// A word, or a mapping of a policy and its key.
   static let form = ConfigurationForm<ReadBalance>(
-    .either([.words(Array(words.prefix(2))), mapping.shape]), text: { $0.policy == .roundRobin ? words[1] : words[0] }
+    .either([.words(Array(words.prefix(2))), mapping.shape]),
+    text: { $0.policy == .leastRequests ? words[0] : $0.policy == .roundRobin ? words[1] : nil }
   ) { reader in
     if case .mapping = reader.node.content { return mapping.read(reader) }
     guard let word = reader.word(among: words) else { return nil }
@@ -78,7 +79,7 @@ struct ReadBalance {
   ) {
     Key(
       "policy",
-      .word([("leastRequests", .leastRequests), ("roundRobin", .roundRobin), ("consistentHash", .consistentHash())]),
+      .word([(words[0], .leastRequests), (words[1], .roundRobin), (words[2], .consistentHash())]),
       \.policy, missing: .required("leastRequests, roundRobin or consistentHash"))
     Key(
       "key", .key(), \.key,
@@ -136,7 +137,7 @@ extension EndpointCheck {
       .needs(["method", "host", "headers", "status"], "path", "is of no use without path: nothing is sent")
     ]
   ) {
-    Key("path", .path, \.path, "sends a request: `check: { path: /healthz }`", missing: .none)
+    Key("path", .path, \.path, "sends a request: `check: { path: /healthz }`", missing: .nothing)
     Key("method", .text(unless: problem(method:)), \.method, "needs `path`")
     Key(
       "host", .text { ConfigurationForm<String>.problem(host: $0) }.called("host"), \.host,
@@ -145,7 +146,7 @@ extension EndpointCheck {
       "headers", HeaderRule.list(unless: problem(header:)), \.headers,
       """
       needs `path`: `headers: { X-Check: "1" }`
-      """, missing: .none)
+      """, missing: .nothing)
     Key("status", statuses, \.statuses, "good statuses: `status: [200, 300-399]`. Needs `path`")
     Key(
       "port", .integer(1...65_535), \.port,

@@ -53,12 +53,14 @@ extension RetryBudget {
 }
 
 extension CircuitBreaker {
+  private static let isGone =
+    "leave it out: a circuit lets a share of the requests through, which follows their failures"
+
   /// An empty mapping is a breaker with all defaults.
   static let form = ConfigurationForm<CircuitBreaker?>.mappingOrOff(
     CircuitBreaker(),
     misplaced: [
-      "openFor": "a circuit lets a share of the requests through, which follows their failures",
-      "halfOpenProbes": "a circuit lets a share of the requests through, which follows their failures",
+      "openFor": isGone, "halfOpenProbes": isGone,
     ]
   ) {
     Key(
@@ -121,13 +123,13 @@ extension HedgePlan {
     ReadHedge(),
     rules: [.one(["after", "quantile"], "needs one of after (such as 200ms) and quantile (such as 0.95)")]
   ) {
-    Key("after", .seconds(0.001...60), \.after, "less than `timeout`; this or `quantile`", missing: .none)
+    Key("after", .seconds(0.001...60), \.after, "less than `timeout`; this or `quantile`", missing: .nothing)
     Key(
       "quantile", .number(0.5...0.999), \.quantile,
       """
       the delay is the time within which that share of the last minute's answers came. With fewer than 100 answers \
       there is no hedge
-      """, missing: .none)
+      """, missing: .nothing)
     Key("limit", .integer(1...4), \.limit, "second attempts per request")
   } finish: { read, _ in
     let delay = read.after.map(HedgeDelay.seconds) ?? read.quantile.map(HedgeDelay.quantile)

@@ -24,20 +24,23 @@ extension HeaderRules {
   private static func form(of messages: Messages, set: String, add: String, remove: String) -> ConfigurationForm<Self> {
     let name = ConfigurationForm.text { problem(removing: $0, from: messages) }
     return .mapping(HeaderRules()) {
-      Key("set", HeaderRule.list { problem(setting: $0, of: messages) }, \.set, set, missing: .none)
-      Key("add", HeaderRule.list { problem(adding: $0, to: messages) }, \.add, add, missing: .none)
-      Key("remove", .list(of: name).called("list of names"), \.remove, remove, missing: .none)
+      Key("set", HeaderRule.list { problem(setting: $0, of: messages) }, \.set, set, missing: .nothing)
+      Key("add", HeaderRule.list { problem(adding: $0, to: messages) }, \.add, add, missing: .nothing)
+      Key("remove", .list(of: name).called("list of names"), \.remove, remove, missing: .nothing)
     } finish: { rules, given in
       var names: Set<String> = []
-      for entry in given.fitting("set")?.entries() ?? [] where !names.insert(FieldSyntax.lowercased(entry.key)).inserted
-      {
-        entry.value.report("the same field is set twice")
+      if let set = given["set"], case .mapping = set.node.content {
+        for entry in set.entries() ?? [] where !names.insert(FieldSyntax.lowercased(entry.key)).inserted {
+          entry.value.report("the same field is set twice")
+        }
       }
-      for field in given.fitting("remove")?.elements() ?? [] {
-        guard case .scalar(let scalar) = field.node.content, names.contains(FieldSyntax.lowercased(scalar.text)),
-          rules.remove.contains(scalar.text)
-        else { continue }
-        field.report("the field is also under set, which replaces it anyway")
+      if let remove = given["remove"], case .sequence = remove.node.content {
+        for field in remove.elements() ?? [] {
+          guard case .scalar(let scalar) = field.node.content, names.contains(FieldSyntax.lowercased(scalar.text)),
+            problem(removing: scalar.text, from: messages) == nil
+          else { continue }
+          field.report("the field is also under set, which replaces it anyway")
+        }
       }
       return rules
     }
@@ -84,7 +87,7 @@ extension CompressionRules {
     Key(
       "types", .list(of: type, 1...maximumTypes, "types"), \.types,
       """
-      of responses that are compressed, without parameters: `types: [application/json, "text/*", \
+      types of responses that are compressed, without parameters: `types: [application/json, "text/*", \
       "application/*+json"]`. `text/event-stream` is never compressed
       """)
     Key(

@@ -2,7 +2,7 @@ import Glibc
 import WeirHTTP
 import WeirIO
 
-/// The keys beside `routes`, as they were read.
+/// The file as it was read.
 struct ReadFile {
   var routes: [ReadRoute] = []
   var listeners: [ListenerSettings] = []
@@ -14,9 +14,8 @@ struct ReadFile {
   static let mapping = ConfigurationMapping(
     ReadFile(),
     misplaced: Dictionary(
-      uniqueKeysWithValues: Set(ReadRoute.mapping.keys.map(\.name)).subtracting(["name", "upstream"]).map {
-        ($0, "it belongs into the routes it is meant for")
-      })
+      uniqueKeysWithValues: Set(ReadRoute.mapping.keys.map(\.name) + ["adaptiveConcurrency"])
+        .subtracting(["name", "upstream"]).map { ($0, "it belongs into the routes it is meant for") })
   ) {
     Key(
       "routes", .list(of: ReadRoute.form, 1...Configuration.maximumRoutes, "routes"), \.routes,
@@ -28,7 +27,7 @@ struct ReadFile {
     Key(
       "upstreams", .list(of: ReadUpstream.form, 0...NamedUpstream.maximumCount, "upstreams"), \.upstreams,
       "upstreams with several endpoints, which routes name ([upstreams.md](upstreams.md))",
-      missing: .none, isDetailed: false)
+      missing: .nothing, isDetailed: false)
     Key(
       "accessLog", AccessLogSettings.form, \.accessLog,
       "beside `routes`: a line for each request ([below](#access-log)). In a route only `accessLog: off`: its requests have none"
@@ -57,9 +56,9 @@ extension AccessLogSettings {
     Key(
       late: "fields", .list(of: .text(nil), 0...mostFields),
       """
-      `query`, `user_agent`, `referer` and, for JSON, `header NAME`: what is logged beside the fields below. It \
-      may hold secrets
-      """, missing: .none)
+      `query`, `user_agent`, `referer` and, for JSON, `header NAME`: what is logged beside the usual \
+      fields. It may hold secrets
+      """, missing: .nothing)
     Key(
       "sampleSuccesses", .number(0...1), \.sampleSuccesses,
       "the share of requests below 400 that have a line. All others have one, and so have responses that were cut")

@@ -26,8 +26,9 @@ extension RateLimit {
       prefix: "the first bits of an IPv6 address that are one client; only with `client`",
       enforce: "`false`: requests beyond the limit are counted, and go on")
   } finish: { read, given in
+    let key = read.key(given)
     guard given.fitting("name") != nil, let rate = read.rate else { return nil }
-    var limit = RateLimit(read.name, rate, burst: read.burst, key: read.key(given))
+    var limit = RateLimit(read.name, rate, burst: read.burst, key: key)
     limit.enforces = read.enforces
     return limit
   }
@@ -106,7 +107,8 @@ private struct ReadLimit {
 
 extension LimitKey {
   fileprivate static let form = ConfigurationForm<LimitKey>(
-    .text("^(?:route|client|user|header [!#$%&'*+.^_`|~0-9A-Za-z-]+)$"), text: { $0 == .route ? "route" : "client" }
+    .text("^(?:route|client|user|header [!#$%&'*+.^_`|~0-9A-Za-z-]+)$"),
+    text: { $0 == .route ? "route" : $0 == .standard ? "client" : nil }
   ) { reader in
     guard let text = reader.read(as: .string) else { return nil }
     switch text {
@@ -168,7 +170,7 @@ extension TunnelRule {
 
   /// A list of protocols, or a mapping that has one.
   static let form = ConfigurationForm<TunnelRule>(
-    .either([.named("list", .list(of: .text(nil), 1...16)), mapping.shape])
+    .either([protocols.shape, mapping.shape])
   ) {
     reader in
     switch reader.node.content {

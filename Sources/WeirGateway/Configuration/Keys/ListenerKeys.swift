@@ -47,7 +47,7 @@ extension ListenerSettings {
       """)
     Key(
       "trustedProxies", ClientNetworks.form(0...mostProxies), \.trustedProxies,
-      "`unix` are peers on Unix sockets; whose word about the client counts (below)", missing: .none)
+      "whose word about the client counts (below); `unix` are peers on Unix sockets", missing: .nothing)
     Key(
       "clientAddress", .word([ClientAddress.Field.xForwardedFor, .forwarded].map { ($0.name, $0) }), \.clientAddress,
       "the field in which trusted proxies tell of the client")
@@ -55,8 +55,8 @@ extension ListenerSettings {
       "clients", ClientRules.form, \.clients,
       "which clients may use the listener ([Access](#access)): `clients: { allow: [10.0.0.0/8, unix] }`",
       missing: .words("all clients"))
-    Key("timeouts", timeouts, in: \.limits)
-    Key("tls", ListenerTLS.form, \.tls, "clients speak TLS here ([TLS](#tls))", missing: .none)
+    Key("timeouts", timeouts, in: \.limits, "how long is waited for a client")
+    Key("tls", ListenerTLS.form, \.tls, "clients speak TLS here ([TLS](#tls))", missing: .nothing)
     Key("limits", sizes, in: \.limits, "sizes in bytes")
   }
 
@@ -83,7 +83,7 @@ extension ListenerSettings {
     Key(
       "maximumAge", .secondsOrOff(times), \.maximumAge,
       """
-      of a connection: the next response after that is its last, with `Connection: close`. One that waits for a \
+      the age of a connection: the next response after that is its last, with `Connection: close`. One that waits for a \
       request closes by `idle`, so that no request is lost
       """)
   }
@@ -91,10 +91,10 @@ extension ListenerSettings {
   private static let sizes = ConfigurationMapping(ServerLimits.gateway) {
     Key(
       "targetBytes", .integer(1 << 10...64 << 10), \.targetBytes,
-      "of the request target; a longer one is answered 414")
+      "the size of the request target; a longer one is answered 414")
     Key(
       "headerBytes", .integer(4 << 10...256 << 10), \.headerBytes,
-      "of all fields with the empty line behind them; more are answered 431")
+      "the size of all fields with the empty line behind them; more are answered 431")
     Key("headerFields", .integer(16...1000), \.headerFields, "fields; more are answered 431")
     Key("bodyBytes", .off(or: .bytes), \.bodyBytes, "a larger body is answered 413")
   }

@@ -20,7 +20,7 @@ extension ListenerTLS {
   ) {
     Key(
       "certificates", .list(of: pair, 1...TLSSettings.maximumCertificates, "certificates"), \.certificates,
-      "of `{ certificate, key }`", missing: .required("list at least one { certificate, key }"))
+      "each `{ certificate, key }`", missing: .required("list at least one { certificate, key }"))
     Key(
       "strictNames", .boolean, \.rules.strictNames,
       """
@@ -31,13 +31,13 @@ extension ListenerTLS {
     Key(
       "clientCA", .file, \.clientCA,
       "a PEM file of the authorities of clients' certificates; without it clients are asked for none",
-      missing: .none)
+      missing: .nothing)
     Key(
       "clientAuth", .word([("required", .required), ("optional", .optional)]), \.rules.clientAuth,
       "`optional`: a client may have no certificate; a bad one ends the handshake in both cases")
     Key(
       "forward", Forwarding.form, \.forward,
-      "fields by which upstreams are told of a client's certificate", missing: .none)
+      "fields by which upstreams are told of a client's certificate", missing: .nothing)
     Key(
       "ticketKeys", .file, \.ticketKeys,
       "a file with 1 to 4 keys of 80 bytes, for instances that share tickets; the first encrypts, all decrypt",

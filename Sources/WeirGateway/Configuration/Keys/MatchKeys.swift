@@ -16,6 +16,7 @@ struct ReadMatch {
     return read.match
   }
 
+  private static let mostHosts = 32
   private static let mostConditions = 16
 
   static let mapping = ConfigurationMapping(
@@ -26,7 +27,7 @@ struct ReadMatch {
     Key(
       "host", hosts, \.match.hosts,
       """
-      without port, in any case, addresses in any form, with or without brackets: `host: api.example.com`, `host: \
+      up to \(mostHosts) without port, in any case, addresses in any form, with or without brackets: `host: api.example.com`, `host: \
       [shop.example.com, "*.shop.example.com"]`. `*.` stands for one label or more
       """, missing: .words("every host"))
     Key(
@@ -48,12 +49,12 @@ struct ReadMatch {
       "headers", conditions(areFields: true), \.match.headers,
       """
       header fields: `headers: { X-Env: canary, Authorization: { prefix: "Bearer " }, X-Debug: { present: false } }`
-      """, missing: .none)
+      """, missing: .nothing)
     Key(
       "query", conditions(areFields: false), \.match.query,
       """
       items of the query: `query: { version: "2", trace: { present: true } }`
-      """, missing: .none)
+      """, missing: .nothing)
     Key(
       "clients", ClientNetworks.some.map { $0.sorted }, \.match.clients,
       "`clients: [10.0.0.0/8, unix]` ([Access](#access))", missing: .words("all clients"))
@@ -72,7 +73,7 @@ struct ReadMatch {
     ].map { ($0, "it belongs into the route") })
 
   private static let hosts: ConfigurationForm<[String]> = {
-    let counts = 1...32
+    let counts = 1...mostHosts
     let host = ConfigurationForm.text(unless: { RouteHost.problem($0) }).called("host name").map {
       RouteHost.normalized($0)
     }
@@ -136,7 +137,7 @@ struct ReadMatch {
     ) {
       Key(
         "prefix",
-        .text(".") { text in
+        .text("[\\s\\S]") { text in
           if text.isEmpty { return "is empty; write { present: true } for every value" }
           // A prefix may end with the blank that a whole value may not end with.
           return isOfField && !FieldSyntax.isValue((text + "x").utf8) ? noFieldValue : nil

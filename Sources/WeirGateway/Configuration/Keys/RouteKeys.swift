@@ -10,8 +10,6 @@ struct ReadRoute {
   var target: ReadTarget?
   var splitBy: RequestKey?
   var fallback: ReadFallback?
-  /// Whether the conditions could be read. Others would look like a match of everything.
-  var hasReadableMatch = true
   /// The keys; nil only while they are read.
   var given: ConfigurationGiven?
 
@@ -32,8 +30,7 @@ struct ReadRoute {
     ReadRoute(), misplaced: misplaced,
     rules: [
       .atMostOne(["upstream", "redirect", "respond"]),
-      .excludes("redirect", ofUpstreams, "is of no use with redirect, which sends nothing to an upstream"),
-      .excludes("respond", ofUpstreams, "is of no use with respond, which sends nothing to an upstream"),
+      .excludes(["redirect", "respond"], ofUpstreams, "which sends nothing to an upstream"),
       .missing(
         "upstream", orElse: ["redirect", "respond"],
         "the URL that requests are sent to, such as http://127.0.0.1:9000, or an entry of upstreams"),
@@ -49,9 +46,7 @@ struct ReadRoute {
 
   private static let misplaced: [String: String] = {
     var hints: [String: String] = [:]
-    for key in ReadUpstream.mapping.keys where !["tls", "retryBudget"].contains(key.name) {
-      hints[key.name] = "it belongs into an entry of upstreams"
-    }
+    for key in ReadUpstream.mapping.keys { hints[key.name] = "it belongs into an entry of upstreams" }
     for key in ReadMatch.mapping.keys { hints[key.name] = "it belongs into match" }
     for key in ["keepQuery", "port", "prefix", "scheme"] { hints[key] = "it belongs into redirect" }
     for key in CompressionRules.mapping.keys { hints[key.name] = "it belongs into compression" }
@@ -59,6 +54,7 @@ struct ReadRoute {
     for key in ["basicUsers", "bearerTokens", "forward", "realm"] { hints[key] = "it belongs into auth" }
     for key in ["allow", "deny"] { hints[key] = "it belongs into clients" }
     hints["status"] = "it belongs into redirect or respond"
+    hints["tls"] = "it belongs into upstream, beside url, or into an entry of upstreams"
     hints["adaptiveConcurrency"] = "overload is in its place, and on by default"
     return hints
   }()
@@ -71,26 +67,23 @@ struct ReadRoute {
       "1 to 64 bytes, unique; a label of metrics and logs: `name: payments`",
       missing: .required("it labels the route's metrics and log lines"))
     Key(
-      "match", ReadMatch.mapping.shape,
+      "match", ReadMatch.form, \.route.match,
       """
       which requests the route takes: those for which all of its keys hold (below). No two routes may match the same \
       ones
-      """, missing: .words("everything")
-    ) { reader, route in
-      let problems = reader.findings.problems.count
-      if let match = ReadMatch.form.read(reader) { route.route.match = match }
-      route.hasReadableMatch = reader.findings.problems.count == problems
-      return route.hasReadableMatch
-    }
+      """, missing: .words("everything"))
     Key(
       "clients", ClientRules.form, \.route.clients,
       "which clients may use the route ([Access](#access)): `clients: { deny: [192.0.2.0/24] }`",
       missing: .words("all clients"))
     Key(
       "auth", RouteAuth.form, \.route.auth,
-      "the credentials that clients need ([Access](#access)); at least one user or token", missing: .none)
-    Key("accessLog", .off, "beside `routes` it is said where and how lines are written", missing: .words("the file's"))
-    { reader, route in
+      "the credentials that clients need ([Access](#access)); at least one user or token", missing: .nothing)
+    Key(
+      "accessLog", .off,
+      "in a route: its requests have no lines. Where and how lines are written is said beside `routes`",
+      missing: .words("the file's")
+    ) { reader, route in
       if reader.isOff {
         route.route.hasAccessLog = false
       } else {
@@ -110,10 +103,10 @@ struct ReadRoute {
     Key(
       "upstream", ReadTarget.form, \.target,
       """
-      `http://host:port/base` or `https://…`; no query, no user name. The base goes before the path. An address is \
-      sent as Host, and shown, in its one spelling: `127.1` is `127.0.0.1`. A dot at the end of a name makes no other \
-      destination. Or the name of an entry of `upstreams`, or 2 to 16 of `{ name, weight }` \
-      ([upstreams.md](upstreams.md))
+      `http://host:port/base` or `https://…`; no query, no user name. The base goes before the path. An address is sent \
+      as Host, and shown, in its one spelling: `127.1` is `127.0.0.1`. A dot at the end of a name makes no other \
+      destination. Or the name of an entry of `upstreams`, or a list of \(UpstreamSplit.counts.lowerBound) to \
+      \(UpstreamSplit.counts.upperBound) of `{ name, weight }` ([upstreams.md](upstreams.md))
       """, missing: .words("this, `redirect` or `respond`"))
     Key(
       "redirect", RouteRedirect.form, \.redirect,
@@ -131,7 +124,7 @@ struct ReadRoute {
       missing: .words("drawn per request"))
     Key(
       "fallback", ReadFallback.form, \.fallback,
-      "what the client gets in place of the gateway's own 502, 503 and 504", missing: .none)
+      "what the client gets in place of the gateway's own 502, 503 and 504", missing: .nothing)
   }
 
   @KeyList<ReadRoute> private static var fields: [Key<ReadRoute>] {
@@ -150,10 +143,10 @@ struct ReadRoute {
       """, missing: .words("the upstream's"))
     Key(
       "headers", HeaderRules.ofRequests, \.route.headers,
-      "changes to requests, after those that are always made (below)", missing: .none)
+      "changes to requests, after those that are always made (below)", missing: .nothing)
     Key(
       "responseHeaders", HeaderRules.ofResponses, \.route.responseHeaders,
-      "changes to the upstream's responses, or to the route's own; not to errors of the gateway", missing: .none)
+      "changes to the upstream's responses, or to the route's own; not to errors of the gateway", missing: .nothing)
     Key(
       "timeout", .timeout, \.route.timeout,
       """
@@ -175,13 +168,13 @@ struct ReadRoute {
       """
       which of the upstream's addresses may be connected to: `destinationPolicy: { otherwise: publicOnly, allow: \
       [10.1.0.0/16] }`
-      """, missing: .none)
+      """, missing: .nothing)
   }
 
   static let streamSilence = "`\(ConfigurationDuration.text(seconds: Route.defaultStreamSilence))`"
 
   @KeyList<ReadRoute> private static var failures: [Key<ReadRoute>] {
-    Key("retry", RouteRetryRules.form, \.route.retry, "without it nothing is retried", missing: .none)
+    Key("retry", RouteRetryRules.form, \.route.retry, "without it nothing is retried", missing: .nothing)
     Key(
       "overload", OverloadSettings.form, \.route.overload,
       "load control of the upstream, the same in all routes to it (below); `off`: the slots are the only limit",
@@ -201,16 +194,16 @@ struct ReadRoute {
     Key(
       "upgrade", TunnelRule.form, \.route.upgrade,
       "protocols other than HTTP to which clients may switch ([Tunnels](#tunnels)): `upgrade: [websocket]`",
-      missing: .none)
+      missing: .nothing)
     Key(
       "rateLimits", RateLimit.list, \.route.limits.rates,
       """
       limits on how many requests come ([below](#limits-on-requests)): `rateLimits: [{ name: clients, rate: 100/s }]`
-      """, missing: .none)
+      """, missing: .nothing)
     Key(
       "concurrency", ConcurrencyLimit.list, \.route.limits.concurrency,
       "limits, with different keys, on how many requests are under way: `concurrency: [{ limit: 10 }]`",
-      missing: .none)
+      missing: .nothing)
     Key(
       "bodyBytes", .bytes, \.route.bodyBytes,
       "a larger body of a request gets 413. A listener's smaller limit counts too",
@@ -221,8 +214,8 @@ struct ReadRoute {
 
   private mutating func check(_ given: ConfigurationGiven) {
     let path = route.match.path
-    if let prefix = given["redirect"]?.child("prefix"), !path.isPrefix { prefix.report(Self.needsPrefix) }
-    if let replace = given["replacePrefix"], !path.isPrefix { replace.report(Self.needsPrefix) }
+    if let prefix = given.fitting("redirect")?.child("prefix"), !path.isPrefix { prefix.report(Self.needsPrefix) }
+    if let replace = given.fitting("replacePrefix"), !path.isPrefix { replace.report(Self.needsPrefix) }
     if route.stripPrefix, !path.isPrefix { given["stripPrefix"]?.report("needs a match by pathPrefix") }
     let prefixes = given.inOrder(["stripPrefix", "replacePrefix"])
     if route.stripPrefix, prefixes.count > 1 { prefixes[1].report("give only one of stripPrefix and replacePrefix") }
@@ -243,18 +236,20 @@ struct ReadRoute {
       after.report("must be less than the route's timeout, \(timeout)s")
     }
     let knowsUsers = given.has("auth") && (route.auth?.rules.hasUsers ?? true)
-    for limits in [given.fitting("rateLimits"), given.fitting("concurrency")] where !knowsUsers {
-      for limit in limits?.elements() ?? [] { limit.child("key")?.refuseUser() }
-    }
+    if !knowsUsers { for key in ["rateLimits", "concurrency"] { given[key]?.refuseUsers() } }
   }
 
   private static let needsPrefix = "needs a match by pathPrefix, whose place it takes"
 }
 
 extension ConfigurationReader {
-  fileprivate func refuseUser() {
-    guard case .scalar(let scalar) = node.content, scalar.value == .string("user") else { return }
-    report("nobody is asked for a name here; give the route auth, or choose another key")
+  /// Reports the limits of a list that count by names, which nobody is asked for.
+  fileprivate func refuseUsers() {
+    guard case .sequence = node.content else { return }
+    for key in (elements() ?? []).compactMap({ $0.child("key") }) {
+      guard case .scalar(let scalar) = key.node.content, scalar.value == .string("user") else { continue }
+      key.report("nobody is asked for a name here; give the route auth, or choose another key")
+    }
   }
 }
 

@@ -12,7 +12,7 @@ struct ReadUpstream {
   var name = ""
   var scheme = Upstream.Scheme.http
   var basePath = ""
-  /// Nil if the name or the endpoints could not be read.
+  /// Whether the name or the endpoints could not be read.
   var hasProblems = false
   /// The value of `name`; nil if it could not be read.
   var nameReader: ConfigurationReader?
@@ -44,7 +44,7 @@ struct ReadUpstream {
       the scheme. No other entry has it, nor is it the host of a route's URL
       """, missing: .required("routes name the upstream by it, and it labels its metrics"))
     Key("scheme", .word, \.scheme)
-    Key("basePath", .basePath, \.basePath, "goes before the path of each request: `basePath: /api`", missing: .none)
+    Key("basePath", .basePath, \.basePath, "goes before the path of each request: `basePath: /api`", missing: .nothing)
     Key(
       "endpoints", .listed, \.source,
       """
@@ -70,7 +70,7 @@ struct ReadUpstream {
       """, missing: .words("the endpoint as written"))
     Key("resolve", ResolveSettings.form, \.upstream.resolve, "how names are looked up", missing: .words("as below"))
     Key(
-      "balance", ReadBalance.form, "or a mapping with `policy`", missing: .own,
+      "balance", ReadBalance.form, "a word, or a mapping with `policy`", missing: .own,
       own: { ReadBalance(policy: $0.upstream.endpoints.balance) },
       put: { read, balance in
         read.upstream.endpoints.balance = balance.policy
@@ -124,7 +124,7 @@ struct ReadUpstream {
     Key(
       "tls", UpstreamTLS.form, \.upstream.tls,
       "for `https`; with the keys of a route's `upstream.tls` ([gateway.md](gateway.md#the-configuration-file))",
-      missing: .none, isDetailed: false)
+      missing: .nothing, isDetailed: false)
     Key(
       "httpVersion", .httpVersion, \.upstream.connection.httpVersion,
       "`2` is asked for by ALPN, else 1.1. HTTP/2 needs libcurl 8.1 or later")
@@ -138,7 +138,7 @@ struct ReadUpstream {
     Key(
       "destinationPolicy", DestinationPolicy.form, \.upstream.destinationPolicy,
       "as a route's; judges each address. Those that it refuses are left out; if it refuses all, the answer is 502",
-      missing: .none, isDetailed: false)
+      missing: .nothing, isDetailed: false)
   }
 
   private static let misplaced: [String: String] = {
@@ -207,7 +207,7 @@ extension ConfigurationForm<EndpointSource> {
 
 extension ConfigurationForm<String> {
   fileprivate static var basePath: Self {
-    Self(.named("path", .text("^/"))) { reader in
+    Self(.named("path", .text("^(?:/|$)"))) { reader in
       guard let text = reader.read(as: .string) else { return nil }
       do throws(UpstreamProblem) {
         return try Upstream.basePath(text[...])
@@ -219,7 +219,7 @@ extension ConfigurationForm<String> {
   }
 
   fileprivate static var serviceName: Self {
-    text("^_[^.]+\\._[^.]+\\.") { name in
+    text("^_[^.]*\\._[^.]*\\.") { name in
       let labels = name.split(separator: ".", omittingEmptySubsequences: false)
       let isService = labels.count > 2 && labels[0].hasPrefix("_") && labels[1].hasPrefix("_")
       return isService && HostSyntax.isName(name.utf8)

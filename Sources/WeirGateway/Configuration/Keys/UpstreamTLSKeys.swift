@@ -15,7 +15,7 @@ extension UpstreamTLS {
       missing: .words("the system's roots"))
     Key(
       "certificate", file(unless: problem(certificate:)), \.certificate,
-      "shown when the upstream asks for one, with the certificates that lead to its root", missing: .none)
+      "shown when the upstream asks for one, with the certificates that lead to its root", missing: .nothing)
     Key(
       "key", file(unless: problem(key:)), \.key,
       "the certificate's private key, without a passphrase", missing: .words("in `certificate`"))
@@ -23,11 +23,11 @@ extension UpstreamTLS {
       "serverName", .text { HostSyntax.isName($0.utf8) ? nil : "\(quoted($0)) is not a host name" }.called("host name"),
       \.serverName,
       "the name asked for (SNI), which the upstream's certificate must have",
-      missing: .words("the URL's host; the endpoint as written"))
+      missing: .words("the URL's host; in `upstreams` the endpoint as written"))
     Key("minimumVersion", .tlsVersion, \.minimumVersion)
     Key(
       "pins", .list(of: pin, 1...Int.max, empty: "holds no pin; leave the key out to pin nothing"), \.pins,
-      "SHA-256 of public keys in base64, of which the upstream must have one", missing: .none)
+      "SHA-256 of public keys in base64, of which the upstream must have one", missing: .nothing)
   } finish: { tls, given in
     if !given.has("key"), let bytes = tls.certificate, let problem = problem(key: bytes) {
       given["certificate"]?.report("\(problem); give its key as well")
@@ -36,7 +36,8 @@ extension UpstreamTLS {
   }
 
   private static let pin = ConfigurationForm.text("^[A-Za-z0-9+/]{43}=$") {
-    Data(base64Encoded: $0)?.count == 32 ? nil : "must be the base64 of a SHA-256, 44 characters long"
+    $0.utf8.count == 44 && Data(base64Encoded: $0)?.count == 32
+      ? nil : "must be the base64 of a SHA-256, 44 characters long"
   }.map(back: \.sha256) { TLSConfiguration.PublicKeyPin(sha256: $0) }
 
   /// The bytes of a file.
