@@ -143,7 +143,11 @@ extension ConfigurationForm {
         return texts.count == values.count ? "[\(texts.joined(separator: ", "))]" : nil
       },
       read: { reader in
-        reader.elements(counts, nouns, empty: empty)?.compactMap { element.read($0) }
+        guard let list = reader.elements(counts, nouns, empty: empty) else { return nil }
+        var values: [Element] = []
+        values.reserveCapacity(list.count)
+        for value in list { if let value = element.read(value) { values.append(value) } }
+        return values
       })
   }
 

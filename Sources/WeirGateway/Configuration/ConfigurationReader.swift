@@ -164,7 +164,7 @@ extension ConfigurationReader {
     } else if !counts.contains(list.count) {
       report("holds \(list.count) \(nouns); \(Self.count(counts))\(otherwise)")
     }
-    return Array(list.prefix(counts.upperBound))
+    return list.count > counts.upperBound ? Array(list.prefix(counts.upperBound)) : list
   }
 
   /// The entries of a mapping whose keys the user chooses; their number is compared with the one that is allowed.
