@@ -6,11 +6,9 @@ import WeirTransport
 
 extension Configuration {
   /// Reads and checks a configuration. `file` is only a name, for the error text.
-  package init(parsing bytes: [UInt8], file: String) throws(ConfigurationError) {
-    try self.init(parsing: bytes, file: file, noting: nil)
-  }
-
-  private init(parsing bytes: [UInt8], file: String, noting reads: FilesRead?) throws(ConfigurationError) {
+  ///
+  /// - Parameter reads: Notes the files that are read with it.
+  package init(parsing bytes: [UInt8], file: String, noting reads: FilesRead? = nil) throws(ConfigurationError) {
     self = try ConfigurationFile.parse(bytes, file: file, noting: reads) { root -> Configuration? in
       guard let entries = root.mappingEntries() else { return nil }
       let (read, given) = ReadFile.mapping.read(root, entries)

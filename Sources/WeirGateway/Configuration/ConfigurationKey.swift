@@ -7,7 +7,6 @@ struct Key<Target>: Sendable {
     case own
     /// The same, or what the text says in Markdown.
     case ownOr(String)
-    case nothing
     /// A rule, in Markdown.
     case words(String)
     /// Nothing: the key has to be there. The text says what for.
@@ -63,7 +62,8 @@ struct Key<Target>: Sendable {
 
   /// A key whose value `put` puts into the target.
   init<Value>(
-    _ name: String, _ form: ConfigurationForm<Value>, _ text: String = "", missing: Missing, isDetailed: Bool = true,
+    _ name: String, _ form: ConfigurationForm<Value>, _ text: String = "", missing: Missing = .own,
+    isDetailed: Bool = true,
     own: @escaping @Sendable (Target) -> Value? = { _ in nil },
     put: @escaping @Sendable (inout Target, Value) -> Void
   ) {
@@ -79,14 +79,14 @@ struct Key<Target>: Sendable {
 
   /// A key that `take` reads. It returns whether the value fits.
   init(
-    _ name: String, _ shape: ConfigurationShape, _ text: String = "", missing: Missing,
+    _ name: String, _ shape: ConfigurationShape, _ text: String = "", missing: Missing = .own,
     take: @escaping @Sendable (ConfigurationReader, inout Target) -> Bool
   ) {
     self.init(name: name, shape: shape, missing: missing, text: text, isDetailed: true, take: take, own: { _ in nil })
   }
 
   /// A key that is read when the others are known, as ``ConfigurationGiven`` has it.
-  init(late name: String, _ shape: ConfigurationShape, _ text: String = "", missing: Missing) {
+  init(late name: String, _ shape: ConfigurationShape, _ text: String = "", missing: Missing = .own) {
     self.init(name, shape, text, missing: missing) { _, _ in true }
   }
 
@@ -118,12 +118,11 @@ struct Key<Target>: Sendable {
     var isRequired = false
     switch missing {
     case .own:
-      standard = own(target)
+      standard = own(target).flatMap { $0 == "[]" ? nil : $0 }
       words = standard.map(Self.words(for:)) ?? "none"
     case .ownOr(let text):
       standard = own(target)
       words = "`\(standard ?? "")`, or \(text)"
-    case .nothing: words = "none"
     case .words(let text): words = text
     case .required:
       words = "required"

@@ -10,145 +10,106 @@ package enum ConfigurationSchema {
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = "weir.yml"
     schema["description"] = "The configuration of the gateway weir. Durations: 30s, 500ms, 1m30s, or seconds."
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-    let bytes = try? encoder.encode(JSON.object(schema))
+    let options: JSONSerialization.WritingOptions = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+    let bytes = try? JSONSerialization.data(withJSONObject: schema, options: options)
     return String(decoding: bytes ?? Data(), as: UTF8.self) + "\n"
   }
 }
 
-/// A value of JSON.
-private indirect enum JSON: Encodable, ExpressibleByStringLiteral, ExpressibleByDictionaryLiteral {
-  case bool(Bool)
-  case integer(Int)
-  case number(Double)
-  case string(String)
-  case array([JSON])
-  case object([String: JSON])
-
-  init(stringLiteral value: String) { self = .string(value) }
-
-  init(dictionaryLiteral elements: (String, JSON)...) { self = .object(Dictionary(uniqueKeysWithValues: elements)) }
-
-  static func names(_ names: [String]) -> JSON { .array(names.map { .string($0) }) }
-
-  /// The value that a text of the file stands for.
-  init(_ text: String) {
-    if text.hasPrefix("["), text.hasSuffix("]") {
-      self = .array(text.dropFirst().dropLast().split(separator: ", ").map { JSON(String($0)) })
-      return
-    }
-    switch YAMLScalar(plain: text).value {
-    case .bool(let value): self = .bool(value)
-    case .integer(let value): self = .integer(value)
-    case .float(let value): self = .number(value)
-    case .string, .null: self = .string(text)
-    }
-  }
-
-  func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    switch self {
-    case .bool(let value): try container.encode(value)
-    case .integer(let value): try container.encode(value)
-    case .number(let value): try container.encode(value)
-    case .string(let value): try container.encode(value)
-    case .array(let value): try container.encode(value)
-    case .object(let value): try container.encode(value)
-    }
-  }
-}
-
 extension ConfigurationOutline {
-  fileprivate var schema: [String: JSON] {
-    var schema: [String: JSON] = ["type": "object", "additionalProperties": .bool(false)]
-    schema["properties"] = .object(Dictionary(uniqueKeysWithValues: keys.map { ($0.name, .object($0.schema)) }))
+  fileprivate var schema: [String: Any] {
+    var schema: [String: Any] = ["type": "object", "additionalProperties": false]
+    schema["properties"] = Dictionary(uniqueKeysWithValues: keys.map { ($0.name, $0.schema) })
     let required = keys.filter(\.isRequired).map(\.name)
-    if !required.isEmpty { schema["required"] = .names(required) }
-    if !rules.isEmpty { schema["allOf"] = .array(rules.map { .object($0.schema) }) }
+    if !required.isEmpty { schema["required"] = required }
+    if !rules.isEmpty { schema["allOf"] = rules.map(\.schema) }
     return schema
   }
 }
 
 extension ConfigurationOutline.Key {
-  fileprivate var schema: [String: JSON] {
+  fileprivate var schema: [String: Any] {
     var schema = shape.schema
-    if let standard { schema["default"] = JSON(standard) }
+    if let standard { schema["default"] = Self.value(standard) }
     // Links lead nowhere in an editor.
     let plain = text.replacing(#/ \((?:\[[^\]]*\]\([^)]*\)[^)]*|below)\)/#, with: "")
     let description = [shape.limits, plain].filter { !$0.isEmpty }.joined(separator: "; ")
-    if !description.isEmpty { schema["description"] = .string(description) }
+    if !description.isEmpty { schema["description"] = description }
     return schema
+  }
+
+  /// The value that a text of the file stands for.
+  private static func value(_ text: String) -> Any {
+    if text.hasPrefix("["), text.hasSuffix("]") {
+      return text.dropFirst().dropLast().split(separator: ", ").map { value(String($0)) }
+    }
+    return switch YAMLScalar(plain: text).value {
+    case .bool(let value): value
+    case .integer(let value): value
+    case .float(let value): value
+    case .string, .null: text
+    }
   }
 }
 
 extension ConfigurationShape {
-  fileprivate var schema: [String: JSON] {
+  fileprivate var schema: [String: Any] {
     switch self {
     case .boolean: ["type": "boolean"]
-    case .integer(let range):
-      ["type": "integer", "minimum": .integer(range.lowerBound), "maximum": .integer(range.upperBound)]
-    case .number(let range): Self.number(range)
+    case .integer(let range): ["type": "integer", "minimum": range.lowerBound, "maximum": range.upperBound]
+    case .number(let range): ["type": "number", "minimum": range.lowerBound, "maximum": range.upperBound]
     case .duration(let range):
       [
-        "anyOf": .array([
-          .object(Self.number(range)),
-          ["type": "string", "pattern": .string(ConfigurationPattern.duration(range))],
-        ])
+        "anyOf": [
+          ConfigurationShape.number(range).schema,
+          ["type": "string", "pattern": ConfigurationPattern.duration(range)],
+        ]
       ]
-    case .words(let words):
-      // A word that reads as a number may be one.
-      ["enum": .array(words.flatMap { Double($0) == nil ? [.string($0)] : [.string($0), JSON($0)] })]
-    case .text(let pattern): ["type": "string"].merging(pattern.map { ["pattern": .string($0)] } ?? [:]) { $1 }
+    // A word that reads as a number may be one.
+    case .words(let words): ["enum": words + words.compactMap(Double.init)]
+    case .text(let pattern): pattern.map { ["type": "string", "pattern": $0] } ?? ["type": "string"]
     case .list(let element, let counts):
-      ["type": "array", "items": .object(element.schema)].merging(Self.counts(counts, "Items")) { $1 }
+      ["type": "array", "items": element.schema].merging(Self.counts(counts, "Items")) { $1 }
     case .entries(let value, let counts):
-      ["type": "object", "additionalProperties": .object(value.schema)]
-        .merging(Self.counts(counts, "Properties")) { $1 }
+      ["type": "object", "additionalProperties": value.schema].merging(Self.counts(counts, "Properties")) { $1 }
     case .mapping(let outline): outline().schema
-    case .either(let shapes): ["anyOf": .array(shapes.map { .object($0.schema) })]
+    case .either(let shapes): ["anyOf": shapes.map(\.schema)]
     case .named(_, let shape): shape.schema
     }
   }
 
-  private static func number(_ range: ClosedRange<Double>) -> [String: JSON] {
-    ["type": "number", "minimum": .number(range.lowerBound), "maximum": .number(range.upperBound)]
-  }
-
-  private static func counts(_ counts: ClosedRange<Int>, _ what: String) -> [String: JSON] {
-    var schema: [String: JSON] = [:]
-    if counts.lowerBound > 0 { schema["min\(what)"] = .integer(counts.lowerBound) }
-    if counts.upperBound < .max { schema["max\(what)"] = .integer(counts.upperBound) }
+  private static func counts(_ counts: ClosedRange<Int>, _ what: String) -> [String: Any] {
+    var schema: [String: Any] = [:]
+    if counts.lowerBound > 0 { schema["min\(what)"] = counts.lowerBound }
+    if counts.upperBound < .max { schema["max\(what)"] = counts.upperBound }
     return schema
   }
 }
 
 extension ConfigurationRule {
-  fileprivate var schema: [String: JSON] {
+  /// In forms that editors which know older drafts understand too.
+  fileprivate var schema: [String: Any] {
     switch self {
     case .atMostOne(let keys):
       let pairs = keys.indices.flatMap { first in keys[(first + 1)...].map { [keys[first], $0] } }
-      return ["not": ["anyOf": .array(pairs.map { ["required": .names($0)] })]]
+      return ["not": ["anyOf": pairs.map { ["required": $0] }]]
     case .some(let keys, _): return ["anyOf": Self.required(keys)]
     case .missing(let key, let others, _): return ["anyOf": Self.required([key] + others)]
     case .one(let keys, _): return ["oneOf": Self.required(keys)]
-    case .needs(let keys, let other, _):
-      // Such forms are also understood by editors that know older drafts.
-      return ["anyOf": .array([["required": .names([other])], .object(Self.none(of: keys))])]
-    case .excludes(let others, let keys, _):
-      return ["anyOf": .array([.object(Self.none(of: others)), .object(Self.none(of: keys))])]
+    case .needs(let keys, let other, _): return ["anyOf": Self.required([other]) + [Self.none(of: keys)]]
+    case .excludes(let others, let keys, _): return ["anyOf": [Self.none(of: others), Self.none(of: keys)]]
     case .belong(let other, let word, let keys, _, let required, _):
       return [
-        "if": ["properties": .object([other: ["const": .string(word)]]), "required": .names([other])],
-        "then": ["required": .names([required])], "else": .object(Self.none(of: keys)),
+        "if": ["properties": [other: ["const": word]], "required": [other]], "then": ["required": [required]],
+        "else": Self.none(of: keys),
       ]
     }
   }
 
-  private static func required(_ keys: [String]) -> JSON { .array(keys.map { ["required": .names([$0])] }) }
+  private static func required(_ keys: [String]) -> [[String: Any]] { keys.map { ["required": [$0]] } }
 
-  private static func none(of keys: [String]) -> [String: JSON] {
-    ["properties": .object(Dictionary(uniqueKeysWithValues: keys.map { ($0, .bool(false)) }))]
+  private static func none(of keys: [String]) -> [String: Any] {
+    ["properties": Dictionary(uniqueKeysWithValues: keys.map { ($0, false) })]
   }
 }
 

@@ -10,7 +10,7 @@ extension ClientRules {
     rules: [.some(["allow", "deny"], "needs allow or deny: lists of networks, such as [10.0.0.0/8, unix]")]
   ) {
     Key("allow", ClientNetworks.some, \.allow, "all other clients are refused", missing: .words("all clients"))
-    Key("deny", ClientNetworks.some, \.deny, "takes precedence over `allow`", missing: .nothing)
+    Key("deny", ClientNetworks.some, \.deny, "takes precedence over `allow`")
   }
 }
 
@@ -50,18 +50,18 @@ extension RouteAuth {
   ) {
     Key(
       "basicUsers", .named("name: hash", .entries(of: .text(nil), 1...Int.max)),
-      "users, and bcrypt hashes of their passwords, of cost 4 to 15: `htpasswd -nBC 10 NAME`", missing: .nothing
+      "users, and bcrypt hashes of their passwords, of cost 4 to 15: `htpasswd -nBC 10 NAME`"
     ) { $0.users(into: &$1) }
     Key(
       "bearerTokens", .list(of: .text("^[A-Za-z0-9._~+/-]+=*$"), 1...Int.max),
-      "tokens: letters, digits and `-._~+/`, with `=` only at the end", missing: .nothing
+      "tokens: letters, digits and `-._~+/`, with `=` only at the end"
     ) { $0.tokens(into: &$1) }
     Key(
       "file", .named("path", .text("^/")),
       """
       an absolute path: a file with more users and tokens, in `basic_auth_users` and `bearer_tokens` \
       ([access.md](access.md#with-the-program))
-      """, missing: .nothing
+      """
     ) { $0.credentialsOfFile(into: &$1) }
     Key(
       "realm", .text(unless: problem(realm:)), \.realm,

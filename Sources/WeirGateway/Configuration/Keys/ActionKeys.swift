@@ -42,8 +42,7 @@ enum ReadTarget {
   }
 
   private static let withTLS = ConfigurationForm<ReadTarget>.mapping(
-    ReadURL(),
-    misplaced: ["name": "write upstream: NAME, or a list of names with weights"]
+    ReadURL(), misplaced: ["name": "write upstream: NAME, or a list of names with weights"]
   ) {
     Key(
       "url", url, \.upstream,
@@ -54,7 +53,7 @@ enum ReadTarget {
       missing: .required("the URL that requests are sent to, such as http://127.0.0.1:9000, or an entry of upstreams"))
     Key(
       "tls", UpstreamTLS.form, \.tls,
-      "for `https://` only; files are named by absolute paths, are at most 1 MiB and in PEM", missing: .nothing)
+      "for `https://` only; files are named by absolute paths, are at most 1 MiB and in PEM")
   } finish: { read, given in
     if read.upstream?.scheme == .http { given.fitting("tls")?.report("needs an https:// upstream") }
     return read.upstream.map { .url($0, read.tls) }
@@ -109,9 +108,7 @@ struct ReadFallback {
 
   static let form = ConfigurationForm<ReadFallback>.mapping(
     ReadFallback(),
-    rules: [
-      .atMostOne(["upstream", "respond"]), .some(["upstream", "respond"], "needs upstream or respond"),
-    ]
+    rules: [.atMostOne(["upstream", "respond"]), .some(["upstream", "respond"], "needs upstream or respond")]
   ) {
     Key(
       late: "upstream", .named("name", .text(nil)),
@@ -194,14 +191,13 @@ private struct ReadRedirect {
 
 extension RouteResponse {
   static let form = ConfigurationForm<RouteResponse>.mapping(
-    RouteResponse(status: 200),
-    rules: [.needs(["contentType"], "body", "is of no use without a body")]
+    RouteResponse(status: 200), rules: [.needs(["contentType"], "body", "is of no use without a body")]
   ) {
     Key("status", .integer(200...599), \.status, missing: .required("200 to 599"))
     Key(
       "body", .text { $0.utf8.count > maximumBody ? "must be at most 64 KiB; it is \($0.utf8.count) bytes long" : nil },
       \.body,
-      "at most 64 KiB; none with 204, 205 and 304", missing: .nothing)
+      "at most 64 KiB; none with 204, 205 and 304")
     Key(
       "contentType",
       .text { $0.isEmpty || !FieldSyntax.isValue($0.utf8) ? "must be a media type, such as application/json" : nil },
@@ -247,15 +243,13 @@ extension ConfigurationForm<String> {
 extension DestinationPolicy {
   static let form = ConfigurationForm<DestinationPolicy>.mapping(ReadPolicy()) {
     Key(
-      "otherwise", otherwise, \.otherwise,
+      "otherwise", .word, \.otherwise,
       "decides about addresses in neither list", missing: .required("one of \(DestinationPolicyName.list)"))
-    Key("allow", networks, \.allow, "`10.1.0.0/16`, `2001:db8::/32`, or an address", missing: .nothing)
-    Key("deny", networks, \.deny, "takes precedence over `allow`", missing: .nothing)
+    Key("allow", networks, \.allow, "`10.1.0.0/16`, `2001:db8::/32`, or an address")
+    Key("deny", networks, \.deny, "takes precedence over `allow`")
   } finish: { read, _ in
     read.otherwise.flatMap { try? DestinationPolicy(allow: read.allow, deny: read.deny, otherwise: $0.otherwise) }
   }
-
-  private static let otherwise = ConfigurationForm<DestinationPolicyName>.word
 
   private static let networks = ConfigurationForm<[String]>(
     .named("list of networks", .list(of: .text(nil), 0...Int.max))

@@ -99,8 +99,7 @@ struct ReadBalance {
 extension OutlierSettings {
   /// An empty mapping has all defaults.
   static let form = ConfigurationForm<OutlierSettings?>.mappingOrOff(
-    OutlierSettings(),
-    on: "it is on by default: leave the key out, or write {}"
+    OutlierSettings(), on: "it is on by default: leave the key out, or write {}"
   ) {
     Key("consecutiveFailures", .integer(consecutiveRange), \.consecutiveFailures, "failures in a row")
     Key("failureRatio", .number(ratios), \.failureRatio, "failed ÷ ended attempts")
@@ -133,11 +132,9 @@ extension EndpointCheck {
   /// An empty mapping checks that endpoints can be connected to.
   static let form = ConfigurationForm<EndpointCheck?>.mappingOrOff(
     EndpointCheck(),
-    rules: [
-      .needs(["method", "host", "headers", "status"], "path", "is of no use without path: nothing is sent")
-    ]
+    rules: [.needs(["method", "host", "headers", "status"], "path", "is of no use without path: nothing is sent")]
   ) {
-    Key("path", .path, \.path, "sends a request: `check: { path: /healthz }`", missing: .nothing)
+    Key("path", .path, \.path, "sends a request: `check: { path: /healthz }`")
     Key("method", .text(unless: problem(method:)), \.method, "needs `path`")
     Key(
       "host", .text { ConfigurationForm<String>.problem(host: $0) }.called("host"), \.host,
@@ -146,15 +143,13 @@ extension EndpointCheck {
       "headers", HeaderRule.list(unless: problem(header:)), \.headers,
       """
       needs `path`: `headers: { X-Check: "1" }`
-      """, missing: .nothing)
+      """)
     Key("status", statuses, \.statuses, "good statuses: `status: [200, 300-399]`. Needs `path`")
     Key(
       "port", .integer(1...65_535), \.port,
       "not for `unix:` endpoints, which have none", missing: .words("the endpoint's"))
     Key("interval", .seconds(0.5...3600), \.interval, "±20 % at random; the first check comes within a second")
-    Key(
-      "timeout", .seconds(timeouts), \.timeout,
-      "at most `interval`", missing: .ownOr("`interval` if that is less"))
+    Key("timeout", .seconds(timeouts), \.timeout, "at most `interval`", missing: .ownOr("`interval` if that is less"))
     Key(
       "unhealthyAfter", .integer(CheckThresholds.range), \.thresholds.unhealthyAfter,
       "bad checks in a row: the endpoint gets no requests")

@@ -6,9 +6,7 @@ import WeirHTTP
 extension RouteRetryRules {
   static let form = ConfigurationForm<RouteRetryRules>.mapping(RouteRetryRules()) {
     Key("limit", .integer(0...10), \.limit, "attempts after the first")
-    Key(
-      "statusCodes", .set(of: statusCode), \.statusCodes,
-      "responses that are retried, besides failed connections")
+    Key("statusCodes", .set(of: statusCode), \.statusCodes, "responses that are retried, besides failed connections")
     Key(
       "finalResponseFields",
       .list(of: .text { FieldSyntax.isToken($0) ? nil : "\(quoted($0)) is not a field name" }).called("list of names"),
@@ -17,9 +15,7 @@ extension RouteRetryRules {
     Key(
       "unlessRetried", .boolean, \.unlessRetried,
       "requests that are retries of their sender are not retried; `false`: they are retried like others")
-    Key(
-      "methods", .set(of: .method), \.methods,
-      "case-sensitive; methods that are retried: `methods: [GET]`")
+    Key("methods", .set(of: .method), \.methods, "case-sensitive; methods that are retried: `methods: [GET]`")
     Key(
       "budget", RetryBudget.form, \.budget,
       "bounds the retries to the upstream; `off`: only the other keys do", missing: .words("as below"))
@@ -58,25 +54,17 @@ extension CircuitBreaker {
 
   /// An empty mapping is a breaker with all defaults.
   static let form = ConfigurationForm<CircuitBreaker?>.mappingOrOff(
-    CircuitBreaker(),
-    misplaced: [
-      "openFor": isGone, "halfOpenProbes": isGone,
-    ]
+    CircuitBreaker(), misplaced: ["openFor": isGone, "halfOpenProbes": isGone]
   ) {
-    Key(
-      "failureRatio", .number(0.01...1), \.failureRatio,
-      "failed ÷ ended attempts from which on requests are refused")
-    Key(
-      "minimumRequests", .integer(1...1_000_000), \.minimumRequests,
-      "attempts that must have ended in the window")
+    Key("failureRatio", .number(0.01...1), \.failureRatio, "failed ÷ ended attempts from which on requests are refused")
+    Key("minimumRequests", .integer(1...1_000_000), \.minimumRequests, "attempts that must have ended in the window")
     Key("window", .seconds(windows), \.window, "the period over which attempts are counted")
   }
 }
 
 extension OverloadSettings {
   static let form = ConfigurationForm<OverloadSettings?>.mappingOrOff(
-    OverloadSettings(),
-    on: "it is on by default: leave the key out, or write {}"
+    OverloadSettings(), on: "it is on by default: leave the key out, or write {}"
   ) {
     Key("wait", .seconds(waits), \.wait, "how long a request waits at most for the limit")
     Key(
@@ -123,13 +111,13 @@ extension HedgePlan {
     ReadHedge(),
     rules: [.one(["after", "quantile"], "needs one of after (such as 200ms) and quantile (such as 0.95)")]
   ) {
-    Key("after", .seconds(0.001...60), \.after, "less than `timeout`; this or `quantile`", missing: .nothing)
+    Key("after", .seconds(0.001...60), \.after, "less than `timeout`; this or `quantile`")
     Key(
       "quantile", .number(0.5...0.999), \.quantile,
       """
       the delay is the time within which that share of the last minute's answers came. With fewer than 100 answers \
       there is no hedge
-      """, missing: .nothing)
+      """)
     Key("limit", .integer(1...4), \.limit, "second attempts per request")
   } finish: { read, _ in
     let delay = read.after.map(HedgeDelay.seconds) ?? read.quantile.map(HedgeDelay.quantile)

@@ -24,9 +24,9 @@ extension HeaderRules {
   private static func form(of messages: Messages, set: String, add: String, remove: String) -> ConfigurationForm<Self> {
     let name = ConfigurationForm.text { problem(removing: $0, from: messages) }
     return .mapping(HeaderRules()) {
-      Key("set", HeaderRule.list { problem(setting: $0, of: messages) }, \.set, set, missing: .nothing)
-      Key("add", HeaderRule.list { problem(adding: $0, to: messages) }, \.add, add, missing: .nothing)
-      Key("remove", .list(of: name).called("list of names"), \.remove, remove, missing: .nothing)
+      Key("set", HeaderRule.list { problem(setting: $0, of: messages) }, \.set, set)
+      Key("add", HeaderRule.list { problem(adding: $0, to: messages) }, \.add, add)
+      Key("remove", .list(of: name).called("list of names"), \.remove, remove)
     } finish: { rules, given in
       var names: Set<String> = []
       if let set = given["set"], case .mapping = set.node.content {

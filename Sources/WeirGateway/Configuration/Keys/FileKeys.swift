@@ -26,8 +26,7 @@ struct ReadFile {
       missing: .words("that of `--gateway.listen-address`"), isDetailed: false)
     Key(
       "upstreams", .list(of: ReadUpstream.form, 0...NamedUpstream.maximumCount, "upstreams"), \.upstreams,
-      "upstreams with several endpoints, which routes name ([upstreams.md](upstreams.md))",
-      missing: .nothing, isDetailed: false)
+      "upstreams with several endpoints, which routes name ([upstreams.md](upstreams.md))", isDetailed: false)
     Key(
       "accessLog", AccessLogSettings.form, \.accessLog,
       "beside `routes`: a line for each request ([below](#access-log)). In a route only `accessLog: off`: its requests have none"
@@ -45,8 +44,7 @@ struct ReadFile {
 
 extension AccessLogSettings {
   static let form = ConfigurationForm<AccessLogSettings?>.mappingOrOff(
-    AccessLogSettings(to: .standardError),
-    on: "write { to: stderr }, or the path of a file"
+    AccessLogSettings(to: .standardError), on: "write { to: stderr }, or the path of a file"
   ) {
     Key(
       "to", Target.form, \.target,
@@ -58,7 +56,7 @@ extension AccessLogSettings {
       """
       `query`, `user_agent`, `referer` and, for JSON, `header NAME`: what is logged beside the usual \
       fields. It may hold secrets
-      """, missing: .nothing)
+      """)
     Key(
       "sampleSuccesses", .number(0...1), \.sampleSuccesses,
       "the share of requests below 400 that have a line. All others have one, and so have responses that were cut")

@@ -4,8 +4,7 @@ import WeirHTTP
 
 extension RateLimit {
   private static let form = ConfigurationForm<RateLimit>.mapping(
-    ReadLimit(),
-    misplaced: ["scope": "the limit is this gateway's"]
+    ReadLimit(), misplaced: ["scope": "the limit is this gateway's"]
   ) {
     Key(
       "name", .plainName, \.name,

@@ -9,8 +9,7 @@ extension ListenerSettings {
   private static let times = 0.1...3600.0
 
   static let mapping = ConfigurationMapping(
-    ListenerSettings(name: "", address: .unnamed),
-    misplaced: misplaced,
+    ListenerSettings(name: "", address: .unnamed), misplaced: misplaced,
     rules: [
       .needs(
         ["clientAddress"], "trustedProxies", "only trustedProxies are asked for the client's address; list them")
@@ -47,7 +46,7 @@ extension ListenerSettings {
       """)
     Key(
       "trustedProxies", ClientNetworks.form(0...mostProxies), \.trustedProxies,
-      "whose word about the client counts (below); `unix` are peers on Unix sockets", missing: .nothing)
+      "whose word about the client counts (below); `unix` are peers on Unix sockets")
     Key(
       "clientAddress", .word([ClientAddress.Field.xForwardedFor, .forwarded].map { ($0.name, $0) }), \.clientAddress,
       "the field in which trusted proxies tell of the client")
@@ -56,7 +55,7 @@ extension ListenerSettings {
       "which clients may use the listener ([Access](#access)): `clients: { allow: [10.0.0.0/8, unix] }`",
       missing: .words("all clients"))
     Key("timeouts", timeouts, in: \.limits, "how long is waited for a client")
-    Key("tls", ListenerTLS.form, \.tls, "clients speak TLS here ([TLS](#tls))", missing: .nothing)
+    Key("tls", ListenerTLS.form, \.tls, "clients speak TLS here ([TLS](#tls))")
     Key("limits", sizes, in: \.limits, "sizes in bytes")
   }
 

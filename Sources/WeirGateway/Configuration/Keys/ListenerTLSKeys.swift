@@ -30,14 +30,11 @@ extension ListenerTLS {
     Key("minimumVersion", .served, \.rules.minimumVersion, "the oldest version that is spoken")
     Key(
       "clientCA", .file, \.clientCA,
-      "a PEM file of the authorities of clients' certificates; without it clients are asked for none",
-      missing: .nothing)
+      "a PEM file of the authorities of clients' certificates; without it clients are asked for none")
     Key(
       "clientAuth", .word([("required", .required), ("optional", .optional)]), \.rules.clientAuth,
       "`optional`: a client may have no certificate; a bad one ends the handshake in both cases")
-    Key(
-      "forward", Forwarding.form, \.forward,
-      "fields by which upstreams are told of a client's certificate", missing: .nothing)
+    Key("forward", Forwarding.form, \.forward, "fields by which upstreams are told of a client's certificate")
     Key(
       "ticketKeys", .file, \.ticketKeys,
       "a file with 1 to 4 keys of 80 bytes, for instances that share tickets; the first encrypts, all decrypt",

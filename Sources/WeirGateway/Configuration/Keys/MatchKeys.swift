@@ -20,8 +20,7 @@ struct ReadMatch {
   private static let mostConditions = 16
 
   static let mapping = ConfigurationMapping(
-    ReadMatch(),
-    misplaced: misplaced,
+    ReadMatch(), misplaced: misplaced,
     rules: [.atMostOne(["path", "pathPrefix", "pathPattern"])]
   ) {
     Key(
@@ -49,12 +48,12 @@ struct ReadMatch {
       "headers", conditions(areFields: true), \.match.headers,
       """
       header fields: `headers: { X-Env: canary, Authorization: { prefix: "Bearer " }, X-Debug: { present: false } }`
-      """, missing: .nothing)
+      """)
     Key(
       "query", conditions(areFields: false), \.match.query,
       """
       items of the query: `query: { version: "2", trace: { present: true } }`
-      """, missing: .nothing)
+      """)
     Key(
       "clients", ClientNetworks.some.map { $0.sorted }, \.match.clients,
       "`clients: [10.0.0.0/8, unix]` ([Access](#access))", missing: .words("all clients"))
@@ -132,8 +131,7 @@ struct ReadMatch {
   private static func condition(isOfField: Bool) -> ConfigurationForm<ValueCondition> {
     let noFieldValue = "no field has such a value: it holds control characters or blanks at its ends"
     let mapping = ConfigurationMapping(
-      ReadCondition(),
-      rules: [.one(["prefix", "present"], "needs one of prefix and present")]
+      ReadCondition(), rules: [.one(["prefix", "present"], "needs one of prefix and present")]
     ) {
       Key(
         "prefix",

@@ -78,7 +78,7 @@ struct ReadRoute {
       missing: .words("all clients"))
     Key(
       "auth", RouteAuth.form, \.route.auth,
-      "the credentials that clients need ([Access](#access)); at least one user or token", missing: .nothing)
+      "the credentials that clients need ([Access](#access)); at least one user or token")
     Key(
       "accessLog", .off,
       "in a route: its requests have no lines. Where and how lines are written is said beside `routes`",
@@ -124,7 +124,7 @@ struct ReadRoute {
       missing: .words("drawn per request"))
     Key(
       "fallback", ReadFallback.form, \.fallback,
-      "what the client gets in place of the gateway's own 502, 503 and 504", missing: .nothing)
+      "what the client gets in place of the gateway's own 502, 503 and 504")
   }
 
   @KeyList<ReadRoute> private static var fields: [Key<ReadRoute>] {
@@ -143,10 +143,10 @@ struct ReadRoute {
       """, missing: .words("the upstream's"))
     Key(
       "headers", HeaderRules.ofRequests, \.route.headers,
-      "changes to requests, after those that are always made (below)", missing: .nothing)
+      "changes to requests, after those that are always made (below)")
     Key(
       "responseHeaders", HeaderRules.ofResponses, \.route.responseHeaders,
-      "changes to the upstream's responses, or to the route's own; not to errors of the gateway", missing: .nothing)
+      "changes to the upstream's responses, or to the route's own; not to errors of the gateway")
     Key(
       "timeout", .timeout, \.route.timeout,
       """
@@ -168,13 +168,13 @@ struct ReadRoute {
       """
       which of the upstream's addresses may be connected to: `destinationPolicy: { otherwise: publicOnly, allow: \
       [10.1.0.0/16] }`
-      """, missing: .nothing)
+      """)
   }
 
   static let streamSilence = "`\(ConfigurationDuration.text(seconds: Route.defaultStreamSilence))`"
 
   @KeyList<ReadRoute> private static var failures: [Key<ReadRoute>] {
-    Key("retry", RouteRetryRules.form, \.route.retry, "without it nothing is retried", missing: .nothing)
+    Key("retry", RouteRetryRules.form, \.route.retry, "without it nothing is retried")
     Key(
       "overload", OverloadSettings.form, \.route.overload,
       "load control of the upstream, the same in all routes to it (below); `off`: the slots are the only limit",
@@ -193,17 +193,15 @@ struct ReadRoute {
       "which bodies are compressed or decoded on their way ([below](#compression))")
     Key(
       "upgrade", TunnelRule.form, \.route.upgrade,
-      "protocols other than HTTP to which clients may switch ([Tunnels](#tunnels)): `upgrade: [websocket]`",
-      missing: .nothing)
+      "protocols other than HTTP to which clients may switch ([Tunnels](#tunnels)): `upgrade: [websocket]`")
     Key(
       "rateLimits", RateLimit.list, \.route.limits.rates,
       """
       limits on how many requests come ([below](#limits-on-requests)): `rateLimits: [{ name: clients, rate: 100/s }]`
-      """, missing: .nothing)
+      """)
     Key(
       "concurrency", ConcurrencyLimit.list, \.route.limits.concurrency,
-      "limits, with different keys, on how many requests are under way: `concurrency: [{ limit: 10 }]`",
-      missing: .nothing)
+      "limits, with different keys, on how many requests are under way: `concurrency: [{ limit: 10 }]`")
     Key(
       "bodyBytes", .bytes, \.route.bodyBytes,
       "a larger body of a request gets 413. A listener's smaller limit counts too",

@@ -29,8 +29,7 @@ struct ReadUpstream {
   private var source: EndpointSource?
 
   static let mapping = ConfigurationMapping(
-    ReadUpstream(),
-    misplaced: misplaced,
+    ReadUpstream(), misplaced: misplaced,
     rules: [
       .atMostOne(["endpoints", "srv", "file"]),
       .missing("endpoints", orElse: ["srv", "file"], "list them, or give srv or file in its place"),
@@ -44,7 +43,7 @@ struct ReadUpstream {
       the scheme. No other entry has it, nor is it the host of a route's URL
       """, missing: .required("routes name the upstream by it, and it labels its metrics"))
     Key("scheme", .word, \.scheme)
-    Key("basePath", .basePath, \.basePath, "goes before the path of each request: `basePath: /api`", missing: .nothing)
+    Key("basePath", .basePath, \.basePath, "goes before the path of each request: `basePath: /api`")
     Key(
       "endpoints", .listed, \.source,
       """
@@ -124,7 +123,7 @@ struct ReadUpstream {
     Key(
       "tls", UpstreamTLS.form, \.upstream.tls,
       "for `https`; with the keys of a route's `upstream.tls` ([gateway.md](gateway.md#the-configuration-file))",
-      missing: .nothing, isDetailed: false)
+      isDetailed: false)
     Key(
       "httpVersion", .httpVersion, \.upstream.connection.httpVersion,
       "`2` is asked for by ALPN, else 1.1. HTTP/2 needs libcurl 8.1 or later")
@@ -138,7 +137,7 @@ struct ReadUpstream {
     Key(
       "destinationPolicy", DestinationPolicy.form, \.upstream.destinationPolicy,
       "as a route's; judges each address. Those that it refuses are left out; if it refuses all, the answer is 502",
-      missing: .nothing, isDetailed: false)
+      isDetailed: false)
   }
 
   private static let misplaced: [String: String] = {

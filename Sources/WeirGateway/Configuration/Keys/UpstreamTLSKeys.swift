@@ -6,16 +6,15 @@ import WeirHTTP
 
 extension UpstreamTLS {
   static let form = ConfigurationForm<UpstreamTLS>.mapping(
-    UpstreamTLS(),
-    rules: [.needs(["key"], "certificate", "is of no use without a certificate")]
+    UpstreamTLS(), rules: [.needs(["key"], "certificate", "is of no use without a certificate")]
   ) {
     Key(
-      "ca", file(unless: problem(authority:)), \.authority,
+      "ca", file { problem(certificates: $0, areRoots: true) }, \.authority,
       "the certificates that the upstream's must lead to, in place of the system's",
       missing: .words("the system's roots"))
     Key(
-      "certificate", file(unless: problem(certificate:)), \.certificate,
-      "shown when the upstream asks for one, with the certificates that lead to its root", missing: .nothing)
+      "certificate", file { problem(certificates: $0, areRoots: false) }, \.certificate,
+      "shown when the upstream asks for one, with the certificates that lead to its root")
     Key(
       "key", file(unless: problem(key:)), \.key,
       "the certificate's private key, without a passphrase", missing: .words("in `certificate`"))
@@ -27,7 +26,7 @@ extension UpstreamTLS {
     Key("minimumVersion", .tlsVersion, \.minimumVersion)
     Key(
       "pins", .list(of: pin, 1...Int.max, empty: "holds no pin; leave the key out to pin nothing"), \.pins,
-      "SHA-256 of public keys in base64, of which the upstream must have one", missing: .nothing)
+      "SHA-256 of public keys in base64, of which the upstream must have one")
   } finish: { tls, given in
     if !given.has("key"), let bytes = tls.certificate, let problem = problem(key: bytes) {
       given["certificate"]?.report("\(problem); give its key as well")
@@ -58,16 +57,8 @@ extension UpstreamTLS {
     }
   }
 
-  @Sendable private static func problem(authority bytes: [UInt8]) -> String? {
-    problem(PEM.defect(ofCertificates: bytes, areRoots: true))
-  }
-
-  @Sendable private static func problem(certificate bytes: [UInt8]) -> String? {
-    problem(PEM.defect(ofCertificates: bytes, areRoots: false))
-  }
-
-  private static func problem(_ defect: CertificatesDefect?) -> String? {
-    switch defect {
+  private static func problem(certificates bytes: [UInt8], areRoots: Bool) -> String? {
+    switch PEM.defect(ofCertificates: bytes, areRoots: areRoots) {
     case .noCertificate: "holds no certificate in PEM"
     case .brokenCertificate: "holds a certificate that is broken off or can't be read"
     case nil: nil
