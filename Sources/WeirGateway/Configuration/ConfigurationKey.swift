@@ -118,7 +118,7 @@ struct Key<Target>: Sendable {
     var isRequired = false
     switch missing {
     case .own:
-      standard = own(target).flatMap { $0 == "[]" ? nil : $0 }
+      standard = own(target).flatMap { ["", "[]"].contains($0) ? nil : $0 }
       words = standard.map(Self.words(for:)) ?? "none"
     case .ownOr(let text):
       standard = own(target)

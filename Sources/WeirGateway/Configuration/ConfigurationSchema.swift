@@ -66,7 +66,7 @@ extension ConfigurationShape {
         ]
       ]
     // A word that reads as a number may be one.
-    case .words(let words): ["enum": words + words.compactMap(Double.init)]
+    case .words(let words): ["enum": words as [Any] + words.compactMap { Double($0) }]
     case .text(let pattern): pattern.map { ["type": "string", "pattern": $0] } ?? ["type": "string"]
     case .list(let element, let counts):
       ["type": "array", "items": element.schema].merging(Self.counts(counts, "Items")) { $1 }
