@@ -367,10 +367,7 @@ import Weir
         "weir.yml:8:11: routes[2].name: must be 1 to 64 bytes of text without control characters",
         "weir.yml:10:12: routes[2].match: takes the same requests as route \"a\" (line 7, column 12)",
         "weir.yml:11:5: routes[2].surprise: unknown key; known keys are "
-          + "accessLog, auth, bodyBytes, circuitBreaker, clients, compression, concurrency, "
-          + "destinationPolicy, fallback, headers, hedge, match, name, overload, rateLimits, redirect, replacePrefix, "
-          + "respond, responseHeaders, retry, rewriteHost, silenceTimeout, splitBy, streaming, stripPrefix, timeout, "
-          + "upgrade, upstream",
+          + ReadRoute.mapping.keys.map(\.name).sorted().joined(separator: ", "),
       ])
   }
 
