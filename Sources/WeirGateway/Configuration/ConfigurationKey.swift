@@ -115,7 +115,7 @@ struct Key<Target>: Sendable {
   fileprivate func described(in target: Target) -> ConfigurationOutline.Key {
     var standard: String?
     var words = ""
-    var isRequired = false
+    let isRequired = if case .required = missing { true } else { false }
     switch missing {
     case .own:
       standard = own(target).flatMap { ["", "[]"].contains($0) ? nil : $0 }
@@ -124,9 +124,7 @@ struct Key<Target>: Sendable {
       standard = own(target)
       words = "`\(standard ?? "")`, or \(text)"
     case .words(let text): words = text
-    case .required:
-      words = "required"
-      isRequired = true
+    case .required: words = "required"
     }
     return ConfigurationOutline.Key(
       name: name, shape: shape, isRequired: isRequired, standard: standard, standardText: words, text: text,

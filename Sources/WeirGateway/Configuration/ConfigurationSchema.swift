@@ -118,7 +118,7 @@ enum ConfigurationPattern {
   /// `100/s`, `1000/m` or `5/h`, from one in an hour on.
   static func rate(upTo perSecond: Int) -> String {
     let forms = [("s", 1), ("m", 60), ("h", 3600)].map { unit, seconds in
-      "(?=\(atLeast("1"))/)\(atMost("\(perSecond * seconds)"))/\(unit)"
+      "(?=[0-9]+/)(?=\(atLeast("1"))/)\(atMost("\(perSecond * seconds)"))/\(unit)"
     }
     return "^(?:\(forms.joined(separator: "|")))$"
   }

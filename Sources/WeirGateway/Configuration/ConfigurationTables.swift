@@ -43,17 +43,18 @@ struct KeyTable {
 
   /// All tables, in the order in which the documents have them.
   static var all: [KeyTable] {
-    let top = "at the top of the file"
     let routes = ReadRoute.sections.map { title, keys in
       let rows = ConfigurationMapping(ReadRoute(), keys: { keys }).outline.rows()
       return Section(title: title, place: "in each of routes", rows: rows)
     }
-    let file = Section(title: "The file", place: top, rows: ReadFile.mapping.outline.rows())
+    let file = Section(title: "The file", place: "at the top of the file", rows: ReadFile.mapping.outline.rows())
     let listeners = ListenerSettings.mapping.outline.rows(in: "listeners")
     let upstreams = ReadUpstream.mapping.outline.rows()
     return [
       KeyTable(document: "gateway.md", sections: [file] + routes.dropLast()),
-      KeyTable(document: "gateway.md", sections: [Section(title: "Listeners", place: top, rows: listeners)]),
+      KeyTable(
+        document: "gateway.md",
+        sections: [Section(title: "Listeners", place: "at the top of the file", rows: listeners)]),
       KeyTable(
         document: "upstreams.md",
         sections: [Section(title: "Upstreams", place: "in each of upstreams", rows: upstreams)]),

@@ -56,9 +56,17 @@ import Weir
       found == [
         "f:4:22: routes[0].circuitBreaker.openFor: " + circuit,
         "f:4:55: routes[0].circuitBreaker.halfOpenProbes: " + circuit,
-        "f:5:5: routes[0].adaptiveConcurrency: unknown key; overload is in its place, and on by default",
+        "f:5:5: routes[0].adaptiveConcurrency: unknown key; " + ReadRoute.concurrencyIsGone,
         "f:6:39: routes[0].rateLimits[0].scope: unknown key; the limit is this gateway's",
       ])
+  }
+
+  @Test(arguments: [
+    "adaptiveConcurrency: {}\nroutes: [{name: a, upstream: 'http://h'}]",
+    "upstreams: [{name: u, endpoints: ['10.0.0.1:1'], adaptiveConcurrency: {}}]\nroutes: [{name: a, upstream: u}]",
+  ])
+  func aKeyThatIsGoneSaysSoEverywhere(text: String) {
+    #expect(problems(text).map { $0.hasSuffix("unknown key; " + ReadRoute.concurrencyIsGone) } == [true])
   }
 
   /// Two routes, the second of which has another path, and whether their load control differs.

@@ -120,9 +120,7 @@ struct ReadFallback {
     Key(
       "respond", RouteResponse.form, \.response,
       "a fixed response, with the keys of `respond`", missing: .words("this or `upstream`"), isDetailed: false)
-    Key(
-      "statusCodes", statusCodes, \.statusCodes,
-      "which answers are replaced. A response of an upstream never is")
+    Key("statusCodes", statusCodes, \.statusCodes, "which answers are replaced. A response of an upstream never is")
   }
 
   private static let statusCodes = ConfigurationForm.set(

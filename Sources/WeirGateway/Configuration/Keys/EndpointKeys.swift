@@ -153,9 +153,7 @@ extension EndpointCheck {
     Key(
       "unhealthyAfter", .integer(CheckThresholds.range), \.thresholds.unhealthyAfter,
       "bad checks in a row: the endpoint gets no requests")
-    Key(
-      "healthyAfter", .integer(CheckThresholds.range), \.thresholds.healthyAfter,
-      "good ones: it gets requests again")
+    Key("healthyAfter", .integer(CheckThresholds.range), \.thresholds.healthyAfter, "good ones: it gets requests again")
   } finish: { check, given in
     if !given.has("timeout") {
       check.timeout = min(check.timeout, check.interval)

@@ -14,8 +14,9 @@ struct ReadFile {
   static let mapping = ConfigurationMapping(
     ReadFile(),
     misplaced: Dictionary(
-      uniqueKeysWithValues: Set(ReadRoute.mapping.keys.map(\.name) + ["adaptiveConcurrency"])
-        .subtracting(["name", "upstream"]).map { ($0, "it belongs into the routes it is meant for") })
+      uniqueKeysWithValues: Set(ReadRoute.mapping.keys.map(\.name)).subtracting(["name", "upstream"])
+        .map { ($0, "it belongs into the routes it is meant for") }
+        + [("adaptiveConcurrency", ReadRoute.concurrencyIsGone)])
   ) {
     Key(
       "routes", .list(of: ReadRoute.form, 1...Configuration.maximumRoutes, "routes"), \.routes,

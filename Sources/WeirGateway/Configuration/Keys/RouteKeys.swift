@@ -55,9 +55,12 @@ struct ReadRoute {
     for key in ["allow", "deny"] { hints[key] = "it belongs into clients" }
     hints["status"] = "it belongs into redirect or respond"
     hints["tls"] = "it belongs into upstream, beside url, or into an entry of upstreams"
-    hints["adaptiveConcurrency"] = "overload is in its place, and on by default"
+    hints["retryBudget"] = "write retry: { budget: … }, or give it to an entry of upstreams"
+    hints["adaptiveConcurrency"] = concurrencyIsGone
     return hints
   }()
+
+  static let concurrencyIsGone = "overload of routes, and of entries of upstreams, is in its place, and on by default"
 
   // MARK: Keys
 

@@ -129,16 +129,17 @@ struct ReadUpstream {
       "`2` is asked for by ALPN, else 1.1. HTTP/2 needs libcurl 8.1 or later")
     Key(
       "retryBudget", RetryBudget.form, \.upstream.retryBudget,
-      "as a route's `retry.budget`", missing: .words("on"), isDetailed: false)
-    Key("circuitBreaker", CircuitBreaker.form, \.upstream.circuitBreaker, "as a route's", isDetailed: false)
-    Key(
-      "overload", OverloadSettings.form, \.upstream.overload,
-      "as a route's", missing: .words("on"), isDetailed: false)
+      "as a route's `retry.budget` ([gateway.md](gateway.md#the-configuration-file))", missing: .words("on"),
+      isDetailed: false)
+    Key("circuitBreaker", CircuitBreaker.form, \.upstream.circuitBreaker, asRoutes, isDetailed: false)
+    Key("overload", OverloadSettings.form, \.upstream.overload, asRoutes, missing: .words("on"), isDetailed: false)
     Key(
       "destinationPolicy", DestinationPolicy.form, \.upstream.destinationPolicy,
       "as a route's; judges each address. Those that it refuses are left out; if it refuses all, the answer is 502",
       isDetailed: false)
   }
+
+  private static let asRoutes = "as a route's ([gateway.md](gateway.md#the-configuration-file))"
 
   private static let misplaced: [String: String] = {
     var hints: [String: String] = [:]
@@ -153,6 +154,7 @@ struct ReadUpstream {
     }
     hints["url"] = "give scheme, endpoints and basePath"
     hints["budget"] = "write retryBudget"
+    hints["adaptiveConcurrency"] = ReadRoute.concurrencyIsGone
     return hints
   }()
 
