@@ -243,7 +243,7 @@ private struct ConfigurationBuilder {
   private mutating func note(_ entry: ReadUpstream) {
     guard let name = entry.nameReader else { return }
     writtenUpstreams.insert(entry.name)
-    guard !entry.hasProblems else { return }
+    guard entry.isUsable else { return }
     if let first = upstreams[entry.name] {
       name.report(
         "another upstream is named \(quoted(entry.name)) (line \(first.nameReader?.node.position.line ?? 0))")

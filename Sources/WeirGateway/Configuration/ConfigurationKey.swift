@@ -1,7 +1,7 @@
 /// A key of the configuration file: its name, what its value may be, where that goes, and what a missing one stands for.
 /// The reader, the tables of documents, the manual page and the schema are made of such entries.
 struct Key<Target>: Sendable {
-  /// What a missing key stands for.
+  /// The meaning of a missing key.
   enum Missing: Sendable {
     /// The value that the target has anyway.
     case own
@@ -169,6 +169,7 @@ struct ConfigurationMapping<Target>: Sendable {
     return ConfigurationOutline(keys: keys.map { $0.described(in: target) }, rules: rules)
   }
 
+  /// Reads the keys into the value of a mapping without keys.
   func read(_ reader: ConfigurationReader, _ entries: [YAMLNode.Entry]) -> (Target, ConfigurationGiven) {
     var target = target()
     let given = read(reader, entries, into: &target)

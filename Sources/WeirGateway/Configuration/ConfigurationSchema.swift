@@ -1,7 +1,7 @@
 import Foundation
 
 /// The JSON Schema (draft 2020-12) of the configuration file, by which editors complete and check it. It knows kinds,
-/// ranges, words and which keys go together; the rest says `weir check`.
+/// ranges, words and most of which keys go together; the rest says `weir check`.
 package enum ConfigurationSchema {
   package static var text: String { text(of: ReadFile.mapping.outline) }
 

@@ -1,4 +1,4 @@
-/// What the values of a key may be, as documents and the schema say it.
+/// The values that a key may have, as documents and the schema say it.
 indirect enum ConfigurationShape: Sendable {
   case boolean
   case integer(ClosedRange<Int>)
@@ -73,7 +73,7 @@ extension ConfigurationShape {
     case .list(let element, let counts):
       [Self.number(counts), element.limits].filter { !$0.isEmpty }.joined(separator: " of ")
     case .entries(_, let counts): Self.number(counts)
-    // What a list may hold is told with it.
+    // The texts of such keys tell how long a list may be.
     case .either(let shapes): Self.joined(shapes.filter { !$0.isList }.map(\.limits).filter { !$0.isEmpty }, by: "or")
     case .named(_, let shape): shape.limits
     }

@@ -5,7 +5,7 @@ import WeirTestSupport
 
 @testable import WeirGateway
 
-/// What the entries of keys say, against the reader and the schema that are made of them.
+/// The entries of keys, against the reader and the schema that are made of them.
 @Suite struct ConfigurationKeyTests {
   @Test func everyKeyTakesWhatItsEntrySays() {
     for sample in KeySamples.all {

@@ -67,7 +67,7 @@ enum KeySamples {
     return texts
   }
 
-  /// What else has to be said for a key's whole range.
+  /// Other keys that have to be there for a key's whole range.
   private static let beside = [
     "routes": [upstreams], "listeners": [route], "upstreams": [route], "accessLog": [route], "trace": [route],
     "requestId": [route],

@@ -24,7 +24,7 @@ extension ClientNetworks {
     return ConfigurationForm(.list(of: network, counts)) { reader in
       let list = reader.elements(0...counts.upperBound, "networks", empty: empty)
       guard let list, empty == nil || !list.isEmpty else { return nil }
-      let texts = list.prefix(counts.upperBound).compactMap { $0.read(as: .string, unless: problem(network:)) }
+      let texts = list.compactMap { $0.read(as: .string, unless: problem(network:)) }
       return try? parse(texts)
     }
   }

@@ -47,8 +47,8 @@ enum ReadTarget {
     Key(
       "url", url, \.upstream,
       """
-      of a mapping: the same URL, if `tls` is needed too: `upstream: { url: https://10.0.0.7, tls: { serverName: api.internal } \
-      }`
+      of a mapping: the same URL, if `tls` is needed too: `upstream: { url: https://10.0.0.7, tls: { serverName: \
+      api.internal } }`
       """,
       missing: .required("the URL that requests are sent to, such as http://127.0.0.1:9000, or an entry of upstreams"))
     Key(

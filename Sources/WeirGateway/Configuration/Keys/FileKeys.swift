@@ -30,8 +30,10 @@ struct ReadFile {
       "upstreams with several endpoints, which routes name ([upstreams.md](upstreams.md))", isDetailed: false)
     Key(
       "accessLog", AccessLogSettings.form, \.accessLog,
-      "beside `routes`: a line for each request ([below](#access-log)). In a route only `accessLog: off`: its requests have none"
-    )
+      """
+      beside `routes`: a line for each request ([below](#access-log)). In a route only `accessLog: off`: its requests \
+      have none
+      """)
     Key(
       "trace", TraceSettings.form, \.trace,
       "beside `routes`: whether traces are continued ([below](#traces-and-request-identifiers)); `{}` for the defaults")

@@ -170,8 +170,7 @@ extension TunnelRule {
   /// A list of protocols, or a mapping that has one.
   static let form = ConfigurationForm<TunnelRule>(
     .either([protocols.shape, mapping.shape])
-  ) {
-    reader in
+  ) { reader in
     switch reader.node.content {
     case .sequence: return protocols.read(reader).map { TunnelRule(protocols: $0) }
     case .mapping: return mapping.read(reader)

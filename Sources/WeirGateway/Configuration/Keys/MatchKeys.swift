@@ -26,8 +26,8 @@ struct ReadMatch {
     Key(
       "host", hosts, \.match.hosts,
       """
-      up to \(mostHosts) without port, in any case, addresses in any form, with or without brackets: `host: api.example.com`, `host: \
-      [shop.example.com, "*.shop.example.com"]`. `*.` stands for one label or more
+      up to \(mostHosts) without port, in any case, addresses in any form, with or without brackets: `host: \
+      api.example.com`, `host: [shop.example.com, "*.shop.example.com"]`. `*.` stands for one label or more
       """, missing: .words("every host"))
     Key(
       "path", .path, \.exact,

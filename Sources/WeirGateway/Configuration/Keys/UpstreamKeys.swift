@@ -12,21 +12,21 @@ struct ReadUpstream {
   var name = ""
   var scheme = Upstream.Scheme.http
   var basePath = ""
-  /// Whether the name or the endpoints could not be read.
-  var hasProblems = false
   /// The value of `name`; nil if it could not be read.
   var nameReader: ConfigurationReader?
 
   static let form = ConfigurationForm<ReadUpstream>.mapping(mapping) {
     (read: inout ReadUpstream, given) -> ReadUpstream? in
     read.nameReader = given.fitting("name")
-    read.hasProblems = given.fitting("name") == nil || read.source == nil
     read.finish(given)
     return read
   }
 
-  /// Where the endpoints come from.
+  /// Where the endpoints come from; nil if that could not be read.
   private var source: EndpointSource?
+
+  /// Whether routes can lead there.
+  var isUsable: Bool { nameReader != nil && source != nil }
 
   static let mapping = ConfigurationMapping(
     ReadUpstream(), misplaced: misplaced,
