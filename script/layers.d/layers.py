@@ -4,95 +4,182 @@
 """
 
 import argparse
+import re
 import sys
 from collections import defaultdict
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
-from module import Edge, Module
-from order import Order, orders
-from tokens import Unreadable
+HEADING = re.compile(r"Layers inside `?(\w+)`?\n")
+ROW = re.compile(r"^\| `(\w+)`( \(core\))? \| (\S.*\S) \|$")
+LARGEST_CORE = 4
 
-REQUIRED = "Weir"
+NOISE = re.compile(r'/\*.*?\*/|//[^\n]*|(#*)"""\n.*?"""\1|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+DECLARATION = re.compile(
+    r"^(?P<before> *(?:(?:@\w+(?:\([^)\n]*\))?|[a-z]+)\s+)*)"
+    r"(?:class|struct|enum|protocol|actor|typealias|associatedtype)\s+(?P<name>[A-Z]\w*)",
+    re.MULTILINE,
+)
+TYPE_NAME = re.compile(r"(?<![\w.])[A-Z]\w*")
+GENERIC = re.compile(r"\b(?:func \S+?|init\??|(?:struct|class|enum|actor|typealias) \w+)<([^(=]*?)>[ ({=:]")
+
+
+class Unreadable(Exception):
+    """A problem of a page, and its place."""
+
+
+class Edge(NamedTuple):
+    """A file of one folder names a type of another."""
+
+    file: Path
+    line: int
+    folder: str
+    used: str
+    name: str
+
+
+@dataclass
+class Order:
+    """Folders from the top to the bottom. The core's stand together and count as one layer."""
+
+    folders: list[str]
+    core: set[str]
+
+    def allows(self, folder: str, used: str) -> bool:
+        """Whether a folder may use another."""
+        return {folder, used} <= self.core or self.folders.index(folder) <= self.folders.index(used)
+
+
+def orders(page: str) -> dict[str, Order]:
+    """The orders on a page, by module.
+
+    >>> page = '''
+    ... ### Layers inside Weir
+    ... | folder | what it holds |
+    ... |---|---|
+    ... | `Session` (core) | sessions |
+    ... | `Request` (core) | requests |
+    ... | `HTTP` | methods and fields |
+    ... '''
+    >>> order = orders(page)["Weir"]
+    >>> order.allows("Request", "Session"), order.allows("Session", "HTTP"), order.allows("HTTP", "Request")
+    (True, True, False)
+    >>> orders(page.replace("| `HTTP` |", "| HTTP |"))
+    Traceback (most recent call last):
+    layers.Unreadable: ARCHITECTURE.md: Layers inside Weir: no row of a folder: | HTTP | methods and fields |
+    """
+    sections = re.split(r"^#+ ", page, flags=re.MULTILINE)
+    found = {heading[1]: section for section in sections if (heading := HEADING.match(section))}
+    return {module: order(module, section) for module, section in found.items()}
+
+
+def order(module: str, section: str) -> Order:
+    rows = [line for line in section.splitlines() if line.startswith("|")][2:]
+    found = [ROW.match(row) for row in rows]
+    folders = [row[1] for row in found if row]
+    core = [row[1] for row in found if row and row[2]]
+    first = folders.index(core[0]) if core else 0
+    problem = None
+    if None in found:
+        problem = f"no row of a folder: {rows[found.index(None)]}"
+    elif not folders or len(set(folders)) < len(folders):
+        problem = "there is no table of folders, or a folder is listed twice"
+    elif folders[first:first + len(core)] != core or len(core) > LARGEST_CORE:
+        problem = f"the core's folders have to stand together, at most {LARGEST_CORE}"
+    if problem:
+        raise Unreadable(f"ARCHITECTURE.md: Layers inside {module}: {problem}")
+    return Order(folders, set(core))
+
+
+class Source:
+    """A file's names of types: those that it declares for others, within types or not, and those that it uses and does not declare.
+
+    >>> source = Source('''struct A: B<C> { // D
+    ...   private enum E { case f(G.H) }
+    ...   func i<J: K>(_ j: J) -> L { "M" }
+    ... }''')
+    >>> source.nested, source.declared, source.uses
+    ({'E'}, {'A'}, [('B', 1), ('C', 1), ('G', 2), ('K', 3), ('L', 3)])
+    """
+
+    def __init__(self, text: str) -> None:
+        text = NOISE.sub(lambda match: "\n" * match[0].count("\n"), text)
+        found = [(match["name"], match["before"]) for match in DECLARATION.finditer(text)]
+        self.nested = {name for name, before in found if before.startswith(" ")}
+        self.declared = {name for name, before in found if not re.match(r" |.*\b(?:file)?private ", before)}
+        own = {name for name, _ in found}
+        for parameters in GENERIC.findall(text):
+            own.update(re.findall(r"(?:^|,)\s*(?:each )?([A-Z]\w*)", parameters))
+        self.uses = [
+            (match[0], text.count("\n", 0, match.start()) + 1)
+            for match in TYPE_NAME.finditer(text) if match[0] not in own
+        ]
+
+
+def edges(module: Path) -> list[Edge]:
+    """The uses in one folder of types of another. A name that a second folder has too, or that is a nested type's, tells nothing."""
+    sources = {path: Source(path.read_text(encoding="utf-8")) for path in sorted(module.glob("*/**/*.swift"))}
+    folder = {path: path.relative_to(module).parts[0] for path in sources}
+    declaring: dict[str, set[str]] = defaultdict(set)
+    for path, source in sources.items():
+        for name in source.declared:
+            declaring[name].add(folder[path])
+    for name in set().union(*(source.nested for source in sources.values())):
+        declaring.pop(name, None)
+    return [
+        Edge(path, line, folder[path], used, name)
+        for path, source in sources.items()
+        for name, line in source.uses
+        for used in declaring.get(name, set()) - {folder[path]} if len(declaring[name]) == 1
+    ]
 
 
 def main() -> int:
-    arguments = parsed()
-    try:
-        return checked(Path(arguments.root), arguments.edges)
-    except (OSError, Unreadable) as problem:
-        print(f"layers: {problem}", file=sys.stderr)
-        return 1
-
-
-def checked(root: Path, shows_edges: bool) -> int:
-    """Checks a tree, or prints its edges; returns the exit status."""
-    listed = orders((root / "ARCHITECTURE.md").read_text(encoding="utf-8"))
-    if REQUIRED not in listed:
-        raise Unreadable(f'ARCHITECTURE.md: there is no list under a heading "Layers inside {REQUIRED}"')
-    problems = 0
-    for name, own in listed.items():
-        module = Module(root / "Sources" / name)
-        if shows_edges:
-            print_edges(name, module, own, root)
-        else:
-            problems += print_problems(name, module, own, root)
-    return 1 if problems else 0
-
-
-def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="script/layers", description="Checks the order of the folders of modules.")
     this_tree = Path(__file__).parents[2]
-    parser.add_argument("--root", default=this_tree, metavar="DIRECTORY", help="the tree to check, in place of this one")
+    parser.add_argument("--root", type=Path, default=this_tree, metavar="DIRECTORY", help="the tree to check, in place of this one")
     parser.add_argument("--edges", action="store_true", help="print which folder uses which, and check nothing")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    try:
+        listed = orders((arguments.root / "ARCHITECTURE.md").read_text(encoding="utf-8"))
+    except (OSError, Unreadable) as problem:
+        return print(f"layers: {problem}", file=sys.stderr) or 1
+    if not listed:
+        return print('layers: ARCHITECTURE.md: there is no heading "Layers inside …"', file=sys.stderr) or 1
+    if arguments.edges:
+        for name, own in listed.items():
+            print_edges(name, own, arguments.root)
+        return 0
+    found = [problem for name, own in listed.items() for problem in problems(name, own, arguments.root)]
+    print("".join(f"{problem}\n" for problem in found), end="", file=sys.stderr)
+    return 1 if found else 0
 
 
-def print_problems(name: str, module: Module, order: Order, root: Path) -> int:
-    """Prints the problems of a module's folders; returns their number."""
-    present = set(module.folders.values()) - {""}
-    problems = [
-        f"Sources/{name}/{folder}: {folder} is not in the list of ARCHITECTURE.md"
-        for folder in sorted(present.difference(order.folders))
-    ]
-    problems += [
-        f"ARCHITECTURE.md: {name} has no folder {folder} with Swift files"
-        for folder in order.folders if folder not in present
-    ]
-    # A declaration that a file uses more than once is reported once, at its first use.
+def problems(name: str, order: Order, root: Path) -> list[str]:
+    module = root / "Sources" / name
+    present = {path.relative_to(module).parts[0] for path in module.glob("*/**/*.swift")}
+    found = [f"Sources/{name}/{each}: {each} is not in the list of ARCHITECTURE.md" for each in sorted(present - {*order.folders})]
+    found += [f"ARCHITECTURE.md: {name} has no folder {each} with Swift files" for each in order.folders if each not in present]
+    # A type that a file uses more than once is reported once, at its first use.
     told: dict[tuple[Path, str], Edge] = {}
-    for edge in sorted(module.edges(), key=lambda edge: (edge.file, edge.line)):
-        known = edge.folder in order.folders and edge.used in order.folders
-        if known and not order.allows(edge.folder, edge.used):
-            told.setdefault((edge.file, edge.declaration), edge)
-    problems += [
-        f"{place(edge, root)}: {edge.folder} uses {edge.used} ({edge.declaration}), which is above it"
-        for edge in told.values()
+    for edge in edges(module):
+        if {edge.folder, edge.used} <= {*order.folders} and not order.allows(edge.folder, edge.used):
+            told.setdefault((edge.file, edge.name), edge)
+    return found + [
+        f"{edge.file.relative_to(root)}:{edge.line}: {edge.folder} uses {edge.used} ({edge.name}), which is above it" for edge in told.values()
     ]
-    for problem in problems:
-        print(problem, file=sys.stderr)
-    if problems:
-        print(f"layers: {name}: {len(problems)} against the order of ARCHITECTURE.md", file=sys.stderr)
-    return len(problems)
 
 
-def print_edges(name: str, module: Module, order: Order, root: Path) -> None:
-    """Prints for each pair of folders how often the first names the second, and the first place where it does."""
-    edges: dict[tuple[str, str], list[Edge]] = defaultdict(list)
-    for edge in module.edges():
-        edges[edge.folder, edge.used].append(edge)
+def print_edges(name: str, order: Order, root: Path) -> None:
+    found: dict[tuple[str, str], list[Edge]] = defaultdict(list)
+    for edge in edges(root / "Sources" / name):
+        found[edge.folder, edge.used].append(edge)
     print(f"{name}: ? is in no list, * is against the order of ARCHITECTURE.md, = within the core")
-    for (folder, used), found in sorted(edges.items()):
-        if folder not in order.folders or used not in order.folders:
-            mark = "?"
-        elif not order.allows(folder, used):
-            mark = "*"
-        else:
-            mark = "=" if {folder, used} <= order.core else " "
-        print(f"{mark} {folder + ' -> ' + used:32} {len(found):4}  {place(found[0], root)}: {found[0].declaration}")
-
-
-def place(edge: Edge, root: Path) -> str:
-    return f"{edge.file.relative_to(root)}:{edge.line}"
+    for pair, uses in sorted(found.items()):
+        mark = "?" if not {*pair} <= {*order.folders} else "*" if not order.allows(*pair) else "=" if {*pair} <= order.core else " "
+        first = uses[0]
+        print(f"{mark} {' -> '.join(pair):32} {len(uses):4}  {first.file.relative_to(root)}:{first.line}: {first.name}")
 
 
 if __name__ == "__main__":
