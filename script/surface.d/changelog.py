@@ -50,8 +50,8 @@ def section(text: str, title: str) -> str | None:
 def notes(text: str) -> Notes:
     """Reads a section's lines, each of which may be broken into several.
 
-    >>> notes("### Added\\n\\n- `a`, which is\\n  long\\n- b\\n\\n### Mended\\n\\n- c").lines
-    {'Added': ['`a`, which is long', 'b'], 'Mended': ['c']}
+    >>> notes("### Added\\n\\n- `a`, which is\\n  long\\n- b\\n\\n### Fixed\\n\\n- c").lines
+    {'Added': ['`a`, which is long', 'b'], 'Fixed': ['c']}
     """
     lines: dict[str, list[str]] = {}
     for part in re.split(r"^### ", text, flags=re.MULTILINE)[1:]:
