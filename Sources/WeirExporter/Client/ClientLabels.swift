@@ -25,21 +25,6 @@ enum MethodLabel {
   ]
 }
 
-/// The values of `result`: the outcomes that durations distinguish.
-enum RequestResult: String, CaseIterable, Sendable {
-  case success
-  case failure
-  case cancelled
-
-  init(_ outcome: RequestOutcome) {
-    switch outcome {
-    case .success: self = .success
-    case .cancelled: self = .cancelled
-    default: self = .failure
-    }
-  }
-}
-
 /// The values that replace statuses and kinds of error when a destination, or a route, has too many of them.
 package enum CoarseLabel {
   /// `5xx` for `503`, which Prometheus' `5..` matches too; `cancelled`, which alerts leave out; empty if `label` is
@@ -54,6 +39,23 @@ package enum CoarseLabel {
   package static let statusCount = 10
   /// The number of coarse errors for one status: none or the status' own class, `cancelled`, and `_other`.
   package static let errorCount = 3
+}
+
+/// The share of a family that one destination, or one route, may use. Its first label sets are shown as they are.
+/// Further ones get coarser labels (``CoarseLabel``), so that a server which makes up statuses takes no room from other
+/// destinations.
+package struct SeriesShare<Labels: Hashable & Sendable>: Sendable {
+  private var own: Set<Labels> = []
+
+  package init() {}
+
+  /// Whether the label set is one of the first `limit`.
+  package mutating func admits(_ labels: Labels, limit: Int) -> Bool {
+    if own.contains(labels) { return true }
+    guard own.count < limit else { return false }
+    own.insert(labels)
+    return true
+  }
 }
 
 /// OpenTelemetry's `error.type`.

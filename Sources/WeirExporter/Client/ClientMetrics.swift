@@ -8,45 +8,22 @@ final class ClientMetrics: Sendable {
   let requestsStarted: CounterFamily<(String, String, String)>
   let requests: CounterFamily<(String, String, String, String)>
   let requestsFailed: CounterFamily<(String, String)>
-  let requestDuration: HistogramFamily<(String, String, String)>
-  let requestAttempts: HistogramFamily<(String, String)>
   let requestsInFlight: GaugeFamily<(String, String)>
-  let attemptsStarted: CounterFamily<(String, String)>
-  let attempts: CounterFamily<(String, String, String)>
+  let requestDuration, retryDelay, phaseDuration: HistogramFamily<(String, String, String)>
+  let requestAttempts, requestBodySize, responseBodySize: HistogramFamily<(String, String)>
+  let attemptsStarted, limited: CounterFamily<(String, String)>
+  let attempts, wireBytes, decodedBytes, redirects: CounterFamily<(String, String, String)>
   let attemptDuration: HistogramFamily<(String, String, String, String, String)>
   let activeAttempts: GaugeFamily<(String, String)>
-  let phaseDuration: HistogramFamily<(String, String, String)>
-  let requestBodySize: HistogramFamily<(String, String)>
-  let responseBodySize: HistogramFamily<(String, String)>
-  let wireBytes: CounterFamily<(String, String, String)>
-  let decodedBytes: CounterFamily<(String, String, String)>
-  let connectionsOpened: CounterFamily<(String, String)>
-  let connectionsReused: CounterFamily<(String, String)>
-  let staleRetries: CounterFamily<(String, String)>
-  let retries: CounterFamily<(String, String, String)>
-  let retriesDenied: CounterFamily<(String, String, String)>
-  let retryDelay: HistogramFamily<(String, String, String)>
-  let hedges: CounterFamily<(String, String, String)>
-  let cacheRequests: CounterFamily<(String, String, String)>
-  let retryBudget: GaugeFamily<(String, String)>
-  let circuitState: GaugeFamily<(String, String, String)>
-  let circuitTransitions: CounterFamily<(String, String, String)>
-  let concurrencyLimit: GaugeFamily<(String, String)>
-  let concurrencyUsed: GaugeFamily<(String, String)>
-  let baseline: GaugeFamily<(String, String)>
-  let serviceRate: GaugeFamily<(String, String)>
-  let overloadState: GaugeFamily<(String, String, String)>
-  let limitProbes: CounterFamily<(String, String, String)>
-  let shed: CounterFamily<(String, String, String)>
-  let abandoned: CounterFamily<(String, String, String)>
-  let limited: CounterFamily<(String, String)>
+  let connectionsOpened, connectionsReused, staleRetries: CounterFamily<(String, String)>
+  let retries, retriesDenied, hedges, cacheRequests: CounterFamily<(String, String, String)>
+  let circuitState, overloadState: GaugeFamily<(String, String, String)>
+  let circuitTransitions, limitProbes, shed, abandoned: CounterFamily<(String, String, String)>
+  let retryBudget, concurrencyLimit, concurrencyUsed, baseline, serviceRate: GaugeFamily<(String, String)>
   let adaptationFailures: CounterFamily<(String, String, String, String)>
-  let adaptationDuration: HistogramFamily<String>
+  let adaptationDuration, authRefreshDuration, loopLag: HistogramFamily<String>
   let authRefreshes: CounterFamily<(String, String)>
-  let authRefreshDuration: HistogramFamily<String>
   let authRefreshWaiters: GaugeFamily<String>
-  let redirects: CounterFamily<(String, String, String)>
-  let loopLag: HistogramFamily<String>
   private let removals: [DestinationFamilies.Removal]
 
   /// - Parameter destinations: The number of destinations with series of their own, plus the shared ones. Each family
@@ -66,7 +43,7 @@ final class ClientMetrics: Sendable {
       "weir_request_duration_seconds",
       help: "Time from the start of a request to its settling: attempts, waits, refreshes, serialization.",
       buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300],
-      each: RequestResult.allCases.count, labels: "result")
+      each: SeriesLimits.results, labels: "result")
     requestAttempts = try families.histogram(
       "weir_request_attempts", help: "Attempts per settled request.", buckets: [0, 1, 2, 3, 4, 5, 8])
     requestsInFlight = try families.gauge("weir_requests_in_flight", help: "Requests started and not settled.")
@@ -91,8 +68,7 @@ final class ClientMetrics: Sendable {
       "http_client_response_body_size_bytes", help: "Size of response bodies on the wire, per attempt.", buckets: sizes)
     wireBytes = try families.counter(
       "weir_response_wire_bytes_total", help: "Response body bytes received, before decoding.",
-      each: SeriesLimits.encodings,
-      labels: "content_encoding")
+      each: SeriesLimits.encodings, labels: "content_encoding")
     decodedBytes = try families.counter(
       "weir_response_decoded_bytes_total", help: "Response body bytes after decoding.", each: SeriesLimits.encodings,
       labels: "content_encoding")
@@ -141,7 +117,7 @@ final class ClientMetrics: Sendable {
       each: OverloadState.allCases.count, labels: "state")
     limitProbes = try families.counter(
       "weir_limit_probes_total", help: "Probes of a lower limit that ended, by what they have shown.",
-      each: LimitProbe.allCases.count, labels: "result")
+      each: SeriesLimits.limitProbes, labels: "result")
     shed = try families.counter(
       "weir_requests_shed_total", help: "Requests that load control refused, by reason.",
       each: ShedReason.allCases.count, labels: "reason")
@@ -192,26 +168,26 @@ private struct DestinationFamilies {
   mutating func counter<each Value: LabelValue>(
     _ name: String, help: String, each count: Int = 1, labels: repeat Label<each Value>
   ) throws(RegistryError) -> CounterFamily<(String, String, repeat each Value)> {
-    let limit = limits.each(count)
-    return noted(
-      try registry.counter(name, help: help, seriesLimit: limit, labels: Self.address, Self.port, repeat each labels))
+    noted(
+      try registry.counter(
+        name, help: help, seriesLimit: limits.each(count), labels: Self.address, Self.port, repeat each labels))
   }
 
   mutating func gauge<each Value: LabelValue>(
     _ name: String, help: String, each count: Int = 1, labels: repeat Label<each Value>
   ) throws(RegistryError) -> GaugeFamily<(String, String, repeat each Value)> {
-    let limit = limits.each(count)
-    return noted(
-      try registry.gauge(name, help: help, seriesLimit: limit, labels: Self.address, Self.port, repeat each labels))
+    noted(
+      try registry.gauge(
+        name, help: help, seriesLimit: limits.each(count), labels: Self.address, Self.port, repeat each labels))
   }
 
   mutating func histogram<each Value: LabelValue>(
     _ name: String, help: String, buckets: Buckets, each count: Int = 1, labels: repeat Label<each Value>
   ) throws(RegistryError) -> HistogramFamily<(String, String, repeat each Value)> {
-    let limit = limits.each(count)
-    return noted(
+    noted(
       try registry.histogram(
-        name, help: help, buckets: buckets, seriesLimit: limit, labels: Self.address, Self.port, repeat each labels))
+        name, help: help, buckets: buckets, seriesLimit: limits.each(count), labels: Self.address, Self.port,
+        repeat each labels))
   }
 
   private mutating func noted<Handle, Labels>(_ family: Family<Handle, Labels>) -> Family<Handle, Labels> {
@@ -243,6 +219,10 @@ struct SeriesLimits: Sendable {
   /// The statuses of redirects; five of them are followed.
   static let redirects = 10
   static let adapters = 16
+  /// The results success, failure and cancelled.
+  static let results = 3
+  /// The results faster, same and aborted.
+  static let limitProbes = 3
 
   func each(_ count: Int) -> Int {
     let (product, overflows) = max(1, destinations).multipliedReportingOverflow(by: count)
@@ -250,15 +230,14 @@ struct SeriesLimits: Sendable {
   }
 }
 
-/// The results of probes with a lower limit, as labels.
-enum LimitProbe: String, CaseIterable {
-  case faster, same, aborted
-
-  func count(in probes: OverloadReport.Probes) -> Int {
-    switch self {
-    case .faster: probes.faster
-    case .same: probes.same
-    case .aborted: probes.aborted
-    }
+/// The metric `weir_event_loop_lag_seconds`, with a series for each kind of loop: `session` (all sessions of the process),
+/// `gateway.0` and so on (a worker of the gateway each), `control` (lookups and checks of the gateway's `upstreams`),
+/// `metrics` (the exporter's).
+enum LoopLag {
+  /// Finds or makes the family in a registry.
+  static func histogram(in registry: Registry) throws(RegistryError) -> HistogramFamily<String> {
+    try registry.histogram(
+      "weir_event_loop_lag_seconds", help: "Time a due timer waited for its turn on the event loop.",
+      buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5], labels: "loop")
   }
 }

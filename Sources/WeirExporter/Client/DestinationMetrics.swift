@@ -11,36 +11,33 @@ import WeirTransport
 /// Counters that an alert reads are made here, at zero, so that the first burst shows as an increase and not as a new
 /// series. Other series with labels or buckets, most of the page, appear once something was counted.
 final class DestinationMetrics: Sendable {
+  let families: ClientMetrics
   let address: String
   let port: String
-  let requestsFailed: Counter
-  let attemptsStarted: Counter
-  let attemptsPerRequest: LazyHistogram
-  let activeAttempts: Gauge
-  let requestBodySize: LazyHistogram
-  let responseBodySize: LazyHistogram
-  let connectionsOpened: Counter
-  let connectionsReused: Counter
-  let staleRetries: Counter
+  let requestsFailed, attemptsStarted, connectionsOpened, connectionsReused, staleRetries: Counter
   /// The attempts that were answered with 429.
   let limited: Counter
   let shed: [ShedReason: Counter]
   let abandoned: [AbandonedPhase: Counter]
+  let activeAttempts: Gauge
+  let attemptsPerRequest, requestBodySize, responseBodySize: LazyHistogram
+  let phases: PhaseHistograms
   let openConnections = Atomic(0)
   private let hasCircuit = Atomic(false)
-  let hasBaseline = Atomic(false)
-  let hasServiceRate = Atomic(false)
-  let families: ClientMetrics
+  private let hasBaseline = Atomic(false)
+  private let hasServiceRate = Atomic(false)
   private let inFlight: Gauge
-  let phases: PhaseHistograms
-  private let durations: DurationHistograms
+  /// The durations of requests, by result.
+  private let succeeded, failed, cancelled: LazyHistogram
   private let gets: MethodSeries
   private let others = Mutex<[String: MethodSeries]>([:])
   private let adapters = Mutex<[String: AdapterSeries]>([:])
   /// The number of adapters whose handles are kept. A program chooses their names, and might make up new ones all the
   /// time.
   private static let adapterLimit = 64
-  private let kinds = Mutex(AttemptKinds())
+  /// The series of the attempt that ended last, since attempts of one kind mostly follow each other, and the share of the
+  /// families that attempts may use.
+  private let ended = Mutex<(last: AttemptSeries?, share: SeriesShare<AttemptLabels>)>((nil, SeriesShare()))
   private let reasons = Mutex(SeriesShare<String>())
 
   /// Stored, because `allCases` makes an array each time.
@@ -53,8 +50,7 @@ final class DestinationMetrics: Sendable {
       .badServerResponse, .cannotConnectToHost, .cannotFindHost, .networkConnectionLost, .secureConnectionFailed,
       .timedOut,
     ]
-    return RetryPolicy.defaultRetryableHTTPStatusCodes.map(String.init)
-      + codes.map(\.label)
+    return RetryPolicy.defaultRetryableHTTPStatusCodes.map(String.init) + codes.map(\.label)
   }()
 
   init(_ families: ClientMetrics, address: String, port: String) {
@@ -64,18 +60,17 @@ final class DestinationMetrics: Sendable {
     inFlight = families.requestsInFlight.with(address, port)
     requestsFailed = families.requestsFailed.with(address, port)
     attemptsStarted = families.attemptsStarted.with(address, port)
-    let attempts = families.requestAttempts
-    attemptsPerRequest = LazyHistogram { attempts.with(address, port) }
+    attemptsPerRequest = LazyHistogram { families.requestAttempts.with(address, port) }
     activeAttempts = families.activeAttempts.with(address, port)
-    let (sent, received) = (families.requestBodySize, families.responseBodySize)
-    requestBodySize = LazyHistogram { sent.with(address, port) }
-    responseBodySize = LazyHistogram { received.with(address, port) }
+    requestBodySize = LazyHistogram { families.requestBodySize.with(address, port) }
+    responseBodySize = LazyHistogram { families.responseBodySize.with(address, port) }
     connectionsOpened = families.connectionsOpened.with(address, port)
     connectionsReused = families.connectionsReused.with(address, port)
     staleRetries = families.staleRetries.with(address, port)
-    let (phase, duration) = (families.phaseDuration, families.requestDuration)
-    phases = PhaseHistograms { phase.with(address, port, $0.name) }
-    durations = DurationHistograms { duration.with(address, port, $0.rawValue) }
+    phases = PhaseHistograms { families.phaseDuration.with(address, port, $0.name) }
+    succeeded = LazyHistogram { families.requestDuration.with(address, port, "success") }
+    failed = LazyHistogram { families.requestDuration.with(address, port, "failure") }
+    cancelled = LazyHistogram { families.requestDuration.with(address, port, "cancelled") }
     gets = MethodSeries(families, address, port, method: "GET", outcomes: Self.outcomes)
     for reason in [RetryDenial.Reason.budget, .overload] {
       _ = families.retriesDenied.with(address, port, reason.rawValue)
@@ -101,11 +96,15 @@ final class DestinationMetrics: Sendable {
     series(of: method).started.add()
   }
 
-  ///
   /// - Parameter traceID: The request's trace, if it is sampled.
   func settled(method: String, outcome: RequestOutcome, seconds: Double, traceID: String? = nil) {
     guard let index = Self.outcomes.firstIndex(of: outcome) else { return }
-    let duration = durations[RequestResult(outcome)]
+    let duration =
+      switch outcome {
+      case .success: succeeded
+      case .cancelled: cancelled
+      default: failed
+      }
     if let traceID { duration.observe(seconds, traceID: traceID) } else { duration.observe(seconds) }
     // Counted last, because the code that waits to forget the destination waits for this count.
     series(of: method).settled[index].add()
@@ -137,47 +136,40 @@ final class DestinationMetrics: Sendable {
   }
 
   func attemptEnded(method: String, _ report: AttemptReport, errorType: String) {
-    let kind = AttemptKind(
-      labels: AttemptLabels(method: method, status: report.statusCode, errorType: errorType),
+    let series = series(
+      of: AttemptLabels(method: method, status: report.statusCode, errorType: errorType),
       version: VersionLabel.of(report.networkProtocolName), encoding: EncodingLabel.of(report.contentEncoding))
-    let series = series(of: kind)
     series.duration.observe(report.total ?? 0)
     series.attempts.increment()
     series.wireBytes.increment(by: Int(clamping: report.bytesReceivedOnWire))
     series.decodedBytes.increment(by: Int(clamping: report.bytesDecoded))
   }
 
-  /// The series of a kind of attempt. Attempts of one kind mostly follow each other, so the last one's series are kept.
-  private func series(of kind: AttemptKind) -> AttemptSeries {
-    kinds.withLock { kinds in
-      if let last = kinds.last, last.kind == kind { return last }
-      let isOwn = kinds.share.admits(kind.labels, limit: SeriesLimits.ownAttempts)
-      let series = AttemptSeries(kind, isCoarse: !isOwn, families, address, port)
-      kinds.last = series
+  private func series(of labels: AttemptLabels, version: String, encoding: String) -> AttemptSeries {
+    ended.withLock { ended in
+      if let last = ended.last, last.labels == labels, last.version == version, last.encoding == encoding {
+        return last
+      }
+      let isOwn = ended.share.admits(labels, limit: SeriesLimits.ownAttempts)
+      let series = AttemptSeries(
+        labels, version: version, encoding: encoding, isCoarse: !isOwn, families, address, port)
+      ended.last = series
       return series
     }
   }
 
+  /// Counts one in a family that has one label besides those of the destination.
+  func count(_ value: String, in family: CounterFamily<(String, String, String)>) {
+    family.with(address, port, value).increment()
+  }
+
   func retried(because reason: RetryReason) {
     let isOwn = reasons.withLock { $0.admits(reason.rawValue, limit: SeriesLimits.ownRetryReasons) }
-    families.retries.with(address, port, isOwn ? reason.rawValue : CoarseLabel.of(reason.rawValue)).increment()
+    count(isOwn ? reason.rawValue : CoarseLabel.of(reason.rawValue), in: families.retries)
   }
 
   func granted(after delay: Double, source: RetryDelaySource) {
     families.retryDelay.with(address, port, source.rawValue).observe(delay)
-  }
-
-  func denied(_ reason: RetryDenial.Reason) {
-    families.retriesDenied.with(address, port, reason.rawValue).increment()
-  }
-
-  func hedged(_ event: HedgeEvent) {
-    guard event != .started else { return }
-    families.hedges.with(address, port, event.rawValue).increment()
-  }
-
-  func lookedUp(_ result: CacheResult) {
-    families.cacheRequests.with(address, port, result.rawValue).increment()
   }
 
   /// Whether this is a single destination. Destinations that share their series have no one number or state to show.
@@ -194,7 +186,7 @@ final class DestinationMetrics: Sendable {
       if isOne { families.circuitState.with(address, port, each.rawValue).set(each == state ? 1 : 0) }
       if !isKnown { _ = families.circuitTransitions.with(address, port, each.rawValue) }
     }
-    if isKnown || state != .closed { families.circuitTransitions.with(address, port, state.rawValue).increment() }
+    if isKnown || state != .closed { count(state.rawValue, in: families.circuitTransitions) }
   }
 
   /// Removes from the page the gauges that are no longer updated.
@@ -223,22 +215,44 @@ final class DestinationMetrics: Sendable {
   private func series(ofAdapter name: String) -> AdapterSeries {
     adapters.withLock { adapters in
       if let known = adapters[name] { return known }
-      let series = AdapterSeries(families, address, port, name)
+      let series = AdapterSeries(
+        duration: families.adaptationDuration.with(name),
+        failures: Self.handles { families.adaptationFailures.with(address, port, name, $0) })
       if adapters.count < Self.adapterLimit { adapters[name] = series }
       return series
     }
   }
 
-  func redirected(status: Int) {
-    families.redirects.with(address, port, String(status)).increment()
-  }
-}
+  // MARK: Load control
 
-/// The facts about an ended attempt, besides the destination, that choose its series.
-private struct AttemptKind: Equatable {
-  let labels: AttemptLabels
-  let version: String
-  let encoding: String
+  func overload(entered state: OverloadState) {
+    guard isOne else { return }
+    for each in OverloadState.allCases {
+      families.overloadState.with(address, port, each.rawValue).set(each == state ? 1 : 0)
+    }
+  }
+
+  /// Shows the values of load control, and counts what has happened since the last report.
+  func overload(_ report: OverloadReport) {
+    let probes = [
+      ("faster", report.probes.faster), ("same", report.probes.same), ("aborted", report.probes.aborted),
+    ]
+    for (result, count) in probes where count > 0 {
+      families.limitProbes.with(address, port, result).increment(by: count)
+    }
+    guard isOne else { return }
+    overload(entered: report.state)
+    families.concurrencyLimit.with(address, port).set(Double(report.limit))
+    families.concurrencyUsed.with(address, port).set(Double(report.used))
+    show(report.baseline, in: families.baseline, hasBaseline)
+    show(report.serviceRate, in: families.serviceRate, hasServiceRate)
+  }
+
+  /// Shows a value, or removes its series once it is unknown.
+  private func show(_ value: Double?, in family: GaugeFamily<(String, String)>, _ isShown: borrowing Atomic<Bool>) {
+    let wasShown = isShown.exchange(value != nil, ordering: .relaxed)
+    if let value { family.with(address, port).set(value) } else if wasShown { family.remove(address, port) }
+  }
 }
 
 /// Method, status and error of an ended attempt: the labels that the server and the caller can influence.
@@ -248,30 +262,29 @@ private struct AttemptLabels: Hashable {
   let errorType: String
 }
 
-private struct AttemptKinds {
-  var last: AttemptSeries?
-  var share = SeriesShare<AttemptLabels>()
-}
-
+/// The series of ended attempts that are alike.
 private final class AttemptSeries: Sendable {
-  let kind: AttemptKind
+  let labels: AttemptLabels
+  let version: String
+  let encoding: String
   let duration: Histogram
-  let attempts: Counter
-  let wireBytes: Counter
-  let decodedBytes: Counter
+  let attempts, wireBytes, decodedBytes: Counter
 
-  init(_ kind: AttemptKind, isCoarse: Bool, _ families: ClientMetrics, _ address: String, _ port: String) {
-    self.kind = kind
-    let (method, errorType) = (kind.labels.method, kind.labels.errorType)
-    let status = kind.labels.status.map(String.init) ?? ""
+  init(
+    _ labels: AttemptLabels, version: String, encoding: String, isCoarse: Bool, _ families: ClientMetrics,
+    _ address: String, _ port: String
+  ) {
+    self.labels = labels
+    self.version = version
+    self.encoding = encoding
+    let (status, error) = (labels.status.map(String.init) ?? "", labels.errorType)
     duration =
       isCoarse
-      ? families.attemptDuration.with(
-        address, port, MethodLabel.other, CoarseLabel.of(status), CoarseLabel.of(errorType))
-      : families.attemptDuration.with(address, port, method, status, errorType)
-    attempts = families.attempts.with(address, port, kind.version)
-    wireBytes = families.wireBytes.with(address, port, kind.encoding)
-    decodedBytes = families.decodedBytes.with(address, port, kind.encoding)
+      ? families.attemptDuration.with(address, port, MethodLabel.other, CoarseLabel.of(status), CoarseLabel.of(error))
+      : families.attemptDuration.with(address, port, labels.method, status, error)
+    attempts = families.attempts.with(address, port, version)
+    wireBytes = families.wireBytes.with(address, port, encoding)
+    decodedBytes = families.decodedBytes.with(address, port, encoding)
   }
 }
 
@@ -319,12 +332,4 @@ private final class Tally: Sendable {
 private struct AdapterSeries: Sendable {
   let duration: Histogram
   let failures: [AdaptationFailure: Counter]
-
-  init(_ families: ClientMetrics, _ address: String, _ port: String, _ name: String) {
-    duration = families.adaptationDuration.with(name)
-    failures = Dictionary(
-      uniqueKeysWithValues: AdaptationFailure.allCases.map {
-        ($0, families.adaptationFailures.with(address, port, name, $0.rawValue))
-      })
-  }
 }

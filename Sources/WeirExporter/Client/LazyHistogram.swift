@@ -46,27 +46,6 @@ final class LazyHistogram: Sendable {
   }
 }
 
-/// weir_request_duration_seconds, one histogram per result.
-struct DurationHistograms: Sendable {
-  private let success: LazyHistogram
-  private let failure: LazyHistogram
-  private let cancelled: LazyHistogram
-
-  init(_ histogram: @escaping @Sendable (RequestResult) -> Histogram) {
-    success = LazyHistogram { histogram(.success) }
-    failure = LazyHistogram { histogram(.failure) }
-    cancelled = LazyHistogram { histogram(.cancelled) }
-  }
-
-  subscript(result: RequestResult) -> LazyHistogram {
-    switch result {
-    case .success: success
-    case .failure: failure
-    case .cancelled: cancelled
-    }
-  }
-}
-
 /// weir_phase_duration_seconds, one histogram per phase.
 struct PhaseHistograms: Sendable {
   /// The histograms, indexed by the phases' raw values.

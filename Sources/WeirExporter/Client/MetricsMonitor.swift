@@ -98,7 +98,7 @@ public final class MetricsMonitor: InlineEventMonitor {
   // MARK: Events that the transport doesn't report
 
   public func request(_ request: Request, cache result: CacheResult) {
-    destinations.metrics(of: request.destination).lookedUp(result)
+    destinations.metrics(of: request.destination).count(result.rawValue, in: families.cacheRequests)
   }
 
   public func request(
@@ -112,7 +112,7 @@ public final class MetricsMonitor: InlineEventMonitor {
     _ session: Session, task: TransferTask, willPerformHTTPRedirection response: HTTPURLResponse,
     newRequest request: URLRequest
   ) {
-    destinations.metrics(of: task.destination).redirected(status: response.statusCode)
+    destinations.metrics(of: task.destination).count(String(response.statusCode), in: families.redirects)
   }
 
   public func session(_ session: Session, loopLag lag: TimeInterval) {
@@ -209,19 +209,20 @@ extension MetricsMonitor: SharedTransportObserver {
   }
 
   package func exchange(_ exchange: any TransportExchange, didDenyRetry reason: RetryDenial.Reason) {
-    metrics(of: exchange).denied(reason)
+    metrics(of: exchange).count(reason.rawValue, in: families.retriesDenied)
   }
 
   package func exchange(_ exchange: any TransportExchange, hedge event: HedgeEvent) {
-    metrics(of: exchange).hedged(event)
+    let metrics = metrics(of: exchange)
+    if event != .started { metrics.count(event.rawValue, in: families.hedges) }
   }
 
   package func exchange(_ exchange: any TransportExchange, wasShed reason: ShedReason) {
-    metrics(of: exchange).shed(because: reason)
+    metrics(of: exchange).shed[reason]?.increment()
   }
 
   package func exchange(_ exchange: any TransportExchange, abandonedIn phase: AbandonedPhase) {
-    metrics(of: exchange).abandoned(in: phase)
+    metrics(of: exchange).abandoned[phase]?.increment()
   }
 
   package func lagObserver(ofLoop name: String) -> @Sendable (Double) -> Void {

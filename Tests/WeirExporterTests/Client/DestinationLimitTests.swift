@@ -30,15 +30,16 @@ import WeirTransport
     for histogram in [metrics.attemptsPerRequest, metrics.requestBodySize, metrics.responseBodySize] {
       histogram.observe(1)
     }
-    metrics.denied(.limit)
+    let families = metrics.families
+    metrics.count(RetryDenial.Reason.limit.rawValue, in: families.retriesDenied)
+    metrics.count("302", in: families.redirects)
+    metrics.count(HedgeEvent.won.rawValue, in: families.hedges)
+    metrics.count(CacheResult.hit.rawValue, in: families.cacheRequests)
     for reason in ["429", "dns_error"] {
       metrics.retried(because: RetryReason(rawValue: reason))
     }
     metrics.granted(after: 1, source: .backoff)
     for adapter in ["signer", "tracer", "tenant"] { metrics.adapted(by: adapter, seconds: 1, failure: .timeout) }
-    metrics.redirected(status: 302)
-    metrics.hedged(.won)
-    metrics.lookedUp(.hit)
     metrics.retryBudget(available: 1)
     var report = OverloadReport(state: .overloaded, limit: 4, used: 4, baseline: 0.1, serviceRate: 40)
     report.probes.faster = 1

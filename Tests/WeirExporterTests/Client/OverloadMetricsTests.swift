@@ -43,8 +43,8 @@ import WeirTransport
 
   @Test func refusalsGiveUpsAndAnswersWith429() throws {
     let metrics = try metrics()
-    for reason in [ShedReason.overload, .overload, .silent] { metrics.shed(because: reason) }
-    for phase in [AbandonedPhase.upstream, .queue, .queue] { metrics.abandoned(in: phase) }
+    for reason in [ShedReason.overload, .overload, .silent] { metrics.shed[reason]?.increment() }
+    for phase in [AbandonedPhase.upstream, .queue, .queue] { metrics.abandoned[phase]?.increment() }
     metrics.limited.increment()
     #expect(
       samples("weir_requests_shed_total") == [
