@@ -7,12 +7,10 @@ public import WeirMetrics
 /// (IPv4 octets of `/proc/self/net/netstat`), as in client_golang: in a container its own, on a host those of all
 /// processes.
 public struct ProcessCollector: Collector {
-  private let files: ProcessFiles
+  private var files = ProcessFiles()
 
   /// Makes a collector for this process.
-  public init() {
-    files = ProcessFiles()
-  }
+  public init() {}
 
   init(files: ProcessFiles) {
     self.files = files
@@ -32,30 +30,25 @@ public struct ProcessCollector: Collector {
   private typealias Row = (metric: CollectedMetric, value: @Sendable (ProcessReadings) -> Double?)
 
   private static let table: [Row] = [
-    counter("process_cpu_seconds_total", "Total user and system CPU time spent in seconds.") { $0.cpuSeconds },
-    gauge("process_max_fds", "Maximum number of open file descriptors.") { $0.maxDescriptors },
-    counter("process_network_receive_bytes_total", "Number of bytes received by the process over the network.") {
-      $0.receivedBytes
-    },
-    counter("process_network_transmit_bytes_total", "Number of bytes sent by the process over the network.") {
-      $0.sentBytes
-    },
-    gauge("process_open_fds", "Number of open file descriptors.") { $0.openDescriptors },
-    gauge("process_resident_memory_bytes", "Resident memory size in bytes.") { $0.residentBytes },
-    gauge("process_start_time_seconds", "Start time of the process since unix epoch in seconds.") { $0.startTime },
-    gauge("process_threads", "Number of threads.") { $0.threads },
-    gauge("process_virtual_memory_bytes", "Virtual memory size in bytes.") { $0.virtualBytes },
+    row("process_cpu_seconds_total", "Total user and system CPU time spent in seconds.", \.cpuSeconds, .counter),
+    row("process_max_fds", "Maximum number of open file descriptors.", \.maxDescriptors),
+    row(
+      "process_network_receive_bytes_total", "Number of bytes received by the process over the network.",
+      \.receivedBytes, .counter),
+    row(
+      "process_network_transmit_bytes_total", "Number of bytes sent by the process over the network.", \.sentBytes,
+      .counter),
+    row("process_open_fds", "Number of open file descriptors.", \.openDescriptors),
+    row("process_resident_memory_bytes", "Resident memory size in bytes.", \.residentBytes),
+    row("process_start_time_seconds", "Start time of the process since unix epoch in seconds.", \.startTime),
+    row("process_threads", "Number of threads.", \.threads),
+    row("process_virtual_memory_bytes", "Virtual memory size in bytes.", \.virtualBytes),
   ]
 
-  private static func counter(
-    _ name: String, _ help: String, _ value: @escaping @Sendable (ProcessReadings) -> Double?
+  private static func row(
+    _ name: String, _ help: String, _ value: @escaping @Sendable (ProcessReadings) -> Double?,
+    _ kind: CollectedMetric.Kind = .gauge
   ) -> Row {
-    (CollectedMetric(name, help: help, kind: .counter), value)
-  }
-
-  private static func gauge(
-    _ name: String, _ help: String, _ value: @escaping @Sendable (ProcessReadings) -> Double?
-  ) -> Row {
-    (CollectedMetric(name, help: help, kind: .gauge), value)
+    (CollectedMetric(name, help: help, kind: kind), value)
   }
 }
