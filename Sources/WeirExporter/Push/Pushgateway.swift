@@ -1,5 +1,6 @@
 import Foundation
 public import Weir
+import WeirHTTP
 import WeirMetrics
 
 /// A Pushgateway, and the group of metrics there that belongs to one job.
@@ -35,7 +36,6 @@ extension Pushgateway {
   ///
   /// Values that a path can't hold unchanged are written in base 64 (RFC 4648 §5, Pushgateway's `@base64`), an empty
   /// value as `=`.
-  /// `=`.
   func path() throws(PushError) -> String {
     guard !job.isEmpty else { throw .invalidGroup("the job must not be empty") }
     var path = "/metrics" + Self.segments("job", job)
@@ -50,22 +50,62 @@ extension Pushgateway {
 
   private static func segments(_ name: String, _ value: String) -> String {
     if value.isEmpty { return "/\(name)@base64/=" }
-    let isPlain = value.utf8.allSatisfy(isUnreserved) && value != "." && value != ".."
+    // A URL may hold unreserved characters without percent-encoding (RFC 3986 §2.3).
+    let isPlain = value.utf8.allSatisfy { OctetSet.unreserved.contains($0) } && value != "." && value != ".."
     return isPlain ? "/\(name)/\(value)" : "/\(name)@base64/\(base64(value))"
-  }
-
-  /// Whether a URL may hold the byte without percent-encoding (RFC 3986 §2.3).
-  private static func isUnreserved(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-      UInt8(ascii: "~"):
-      true
-    default: false
-    }
   }
 
   private static func base64(_ text: String) -> String {
     Data(text.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+  }
+}
+
+/// The reason why metrics could not be pushed. Its description says what to change.
+public struct PushError: Error, Sendable, CustomStringConvertible {
+  /// The kinds of error that a program can tell apart.
+  @nonexhaustive
+  public enum Code: String, Sendable {
+    /// ``Pushgateway/url`` is not an HTTP URL.
+    case invalidURL
+    /// The job is empty, or a label's name is invalid.
+    case invalidGroup
+    /// The gateway could not be reached, or gave no answer: ``PushError/underlyingError`` says why.
+    case unreachable
+    /// The gateway refused the push with ``PushError/statusCode``, most often because the metrics contradict another
+    /// group's.
+    case refused
+  }
+
+  /// The kind of error.
+  public let code: Code
+  public let description: String
+  /// The status of the gateway's answer, with ``Code/refused``.
+  public let statusCode: Int?
+  /// The client's own error, with ``Code/unreachable``.
+  public let underlyingError: WeirError?
+
+  private init(_ code: Code, _ description: String, statusCode: Int? = nil, underlyingError: WeirError? = nil) {
+    self.code = code
+    self.description = description
+    self.statusCode = statusCode
+    self.underlyingError = underlyingError
+  }
+
+  static let invalidURL = PushError(.invalidURL, "a Pushgateway's URL begins with http:// or https:// and names a host")
+
+  static func invalidGroup(_ problem: String) -> PushError {
+    PushError(.invalidGroup, problem)
+  }
+
+  static func unreachable(_ error: WeirError) -> PushError {
+    PushError(.unreachable, "the Pushgateway could not be asked: \(error)", underlyingError: error)
+  }
+
+  /// - Parameter answer: The body of the gateway's answer, of which the first kilobyte is kept.
+  static func refused(status: Int, answer: some Collection<UInt8>) -> PushError {
+    let words = String(decoding: answer.prefix(1024), as: UTF8.self)
+    let line = words.split(whereSeparator: \.isNewline).joined(separator: " ")
+    return PushError(
+      .refused, "the Pushgateway answered \(status)\(line.isEmpty ? "" : ": \(line)")", statusCode: status)
   }
 }
