@@ -234,10 +234,9 @@ final class DestinationMetrics: Sendable {
 
   /// Shows the values of load control, and counts what has happened since the last report.
   func overload(_ report: OverloadReport) {
-    let probes = [
-      ("faster", report.probes.faster), ("same", report.probes.same), ("aborted", report.probes.aborted),
-    ]
-    for (result, count) in probes where count > 0 {
+    let probes = report.probes
+    let results = [("faster", probes.faster), ("same", probes.same), ("aborted", probes.aborted)]
+    for (result, count) in results where count > 0 {
       families.limitProbes.with(address, port, result).increment(by: count)
     }
     guard isOne else { return }
