@@ -9,7 +9,9 @@ package enum StatusProblems {
   package static func of(_ report: StatusReport, _ facts: StatusFacts) -> [StatusProblem] {
     var problems: [StatusProblem] = []
     for upstream in report.upstreams { problems += Self.problems(of: upstream, report) }
-    for route in report.routes { problems += Self.problems(of: route, problems) }
+    for route in report.routes {
+      if let problem = problem(of: route, problems) { problems.append(problem) }
+    }
     problems += others(report, facts)
     return problems.enumerated().sorted { left, right in
       left.element.severity != right.element.severity
@@ -22,11 +24,11 @@ package enum StatusProblems {
   private static func problems(of upstream: StatusReport.Upstream, _ report: StatusReport) -> [StatusProblem] {
     let window = upstream.traffic.last10s
     let failures = report.failures.filter { $0.upstream == upstream.name && report.now - $0.time <= 15 }
-    let problems = [
+    return [
       down(upstream, window, failures), control(upstream, window), limited(upstream, window),
       storm(upstream, window, failures), abandoned(upstream, window), slow(upstream, window),
+      endpoints(upstream, report),
     ].compactMap(\.self)
-    return problems + endpoints(upstream, report)
   }
 
   /// Most of the requests that went out failed.
@@ -143,90 +145,94 @@ package enum StatusProblems {
     return times.isEmpty ? 0 : times[times.count / 2]
   }
 
-  private static func endpoints(_ upstream: StatusReport.Upstream, _ report: StatusReport) -> [StatusProblem] {
+  private static func endpoints(_ upstream: StatusReport.Upstream, _ report: StatusReport) -> StatusProblem? {
     let out = upstream.endpoints.filter { $0.state == "ejected" || $0.state == "unhealthy" }
-    if out.isEmpty { return [] }
+    if out.isEmpty { return nil }
     let names = out.prefix(3).map(\.address).joined(separator: ", ") + (out.count > 3 ? " and others" : "")
     // A check has its own reasons, and an old failure is none.
     let failures = out.filter { $0.state == "ejected" }.compactMap(\.lastFailure)
     let last = failures.filter { report.now - $0.time <= 300 }.max { $0.time < $1.time }
     let why = last.map { "; the last failure was \(Self.reason($0))" } ?? ""
     let all = upstream.endpoints.count
-    return [
-      StatusProblem(
-        .endpoint, out.count * 3 >= all ? .bad : .warning, upstream.name,
-        "\(out.count) of \(all) endpoints \(out.count == 1 ? "is" : "are") out: \(names)\(why)")
-    ]
+    return StatusProblem(
+      .endpoint, out.count * 3 >= all ? .bad : .warning, upstream.name,
+      "\(out.count) of \(all) endpoints \(out.count == 1 ? "is" : "are") out: \(names)\(why)")
   }
 
   // MARK: Routes
 
   /// A route that fails by itself: no upstream is to blame.
-  private static func problems(of route: StatusReport.Route, _ others: [StatusProblem]) -> [StatusProblem] {
+  private static func problem(of route: StatusReport.Route, _ others: [StatusProblem]) -> StatusProblem? {
     let window = route.traffic.last10s
     let told = others.contains { $0.kind == .destination && $0.severity == .bad && $0.subject == route.upstream }
-    var problems: [StatusProblem] = []
     let missing = window.count(of: ["no_endpoint"])
     if missing > 0 {
-      problems.append(
-        StatusProblem(
-          .endpoint, .bad, route.upstream.isEmpty ? route.name : route.upstream,
-          "has no endpoint: \(missing) requests of the route \(route.name) were answered 503"))
-    } else if window.requests >= leastRequests, window.failed * 2 > window.requests, !told {
-      let reason = window.outcomes.first.map { ", mostly \(words($0.name))" } ?? ""
-      problems.append(
-        StatusProblem(
-          .destination, .bad, route.name,
-          "\(percent(window.failed, window.requests)) of the route's requests fail\(reason)"))
+      let subject = route.upstream.isEmpty ? route.name : route.upstream
+      let text = "has no endpoint: \(missing) requests of the route \(route.name) were answered 503"
+      return StatusProblem(.endpoint, .bad, subject, text)
     }
-    return problems
+    guard window.requests >= leastRequests, window.failed * 2 > window.requests, !told else { return nil }
+    let reason = window.outcomes.first.map { ", mostly \(words($0.name))" } ?? ""
+    let text = "\(percent(window.failed, window.requests)) of the route's requests fail\(reason)"
+    return StatusProblem(.destination, .bad, route.name, text)
   }
 
   // MARK: The program
 
   private static func others(_ report: StatusReport, _ facts: StatusFacts) -> [StatusProblem] {
     var problems: [StatusProblem] = []
+    func note(_ kind: StatusProblem.Kind, _ severity: StatusProblem.Severity, _ subject: String, _ text: String) {
+      problems.append(StatusProblem(kind, severity, subject, text))
+    }
     for (upstream, age) in facts.failedDiscoveries {
       let since = age.map { "the last good answer is \(duration($0)) old" } ?? "there was no good answer yet"
-      problems.append(
-        StatusProblem(.discovery, .bad, upstream, "its endpoints can't be looked up; \(since)"))
+      note(.discovery, .bad, upstream, "its endpoints can't be looked up; \(since)")
     }
     for (route, refused) in facts.limited where refused > 0 {
-      problems.append(
-        StatusProblem(.limit, .warning, route, "a limit of the route refused \(refused) requests in ten seconds"))
+      note(.limit, .warning, route, "a limit of the route refused \(refused) requests in ten seconds")
     }
     for (listener, name, notAfter) in facts.certificates where notAfter - report.now < 14 * 86400 {
       let left = notAfter - report.now
       let when = left < 0 ? "ended \(duration(-left)) ago" : "ends in \(duration(left))"
-      problems.append(
-        StatusProblem(
-          .certificate, left < 2 * 86400 ? .bad : .warning, listener, "the certificate of \(name) \(when)"))
+      note(.certificate, left < 2 * 86400 ? .bad : .warning, listener, "the certificate of \(name) \(when)")
     }
     if let configuration = report.configuration, !configuration.isSuccessful {
-      problems.append(
-        StatusProblem(
-          .configuration, .bad, configuration.file ?? "",
-          "the last reload was refused: the configuration is that of \(duration(report.now - configuration.loaded)) ago; "
-            + "the log has the reasons"))
+      let age = duration(report.now - configuration.loaded)
+      note(
+        .configuration, .bad, configuration.file ?? "",
+        "the last reload was refused: the configuration is that of \(age) ago; the log has the reasons")
     }
     if let worst = facts.lags.first, worst.seconds > 0.1 {
-      problems.append(
-        StatusProblem(
-          .lag, .bad, worst.loop,
-          "an event loop is busy: one turn in a hundred comes \(duration(worst.seconds)) late"))
+      let lag = duration(worst.seconds)
+      note(.lag, .bad, worst.loop, "an event loop is busy: one turn in a hundred comes \(lag) late")
     }
     if let (open, most) = facts.descriptors, most > 0, open * 10 > most * 9 {
-      problems.append(
-        StatusProblem(
-          .descriptors, .bad, "", "\(open) of \(most) file descriptors are in use: new connections will wait"))
+      note(.descriptors, .bad, "", "\(open) of \(most) file descriptors are in use: new connections will wait")
     }
     if facts.droppedLines > 0 {
-      problems.append(
-        StatusProblem(
-          .log, .warning, "", "\(facts.droppedLines) lines of the access log were dropped in ten seconds"))
+      note(.log, .warning, "", "\(facts.droppedLines) lines of the access log were dropped in ten seconds")
     }
     return problems
   }
+}
+
+/// The facts beside traffic by which problems are judged.
+package struct StatusFacts: Sendable {
+  /// The 99th percentile of the lag of loops in the last ten seconds, by the loop's name; the worst first.
+  package var lags: [(loop: String, seconds: Double)] = []
+  /// Open descriptors and how many there may be.
+  package var descriptors: (open: Int, most: Int)?
+  /// Certificates that are shown to clients, and when they end, in seconds since 1970.
+  package var certificates: [(listener: String, name: String, notAfter: Double)] = []
+  /// Places that tell of endpoints and whose last answer was a failure, by upstream; with the seconds since the last
+  /// good answer, nil if there was none.
+  package var failedDiscoveries: [(upstream: String, age: Double?)] = []
+  /// Requests of routes that a limit of the gateway's own refused in the last ten seconds.
+  package var limited: [(route: String, refused: Int)] = []
+  /// Lines of the access log that were dropped in the last ten seconds.
+  package var droppedLines = 0
+
+  package init() {}
 }
 
 extension StatusReport.Upstream {

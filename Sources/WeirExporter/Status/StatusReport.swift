@@ -20,13 +20,6 @@ package struct StatusReport: Sendable {
   /// The slowest first; at most 50, of the last five to ten minutes.
   package var slowest: [RecentRequest] = []
 
-  package init(title: String, version: String, started: Double, now: Double) {
-    self.title = title
-    self.version = version
-    self.started = started
-    self.now = now
-  }
-
   package struct ConfigurationState: Sendable {
     /// Nil if the program runs without one.
     package var file: String?
@@ -79,9 +72,9 @@ package struct StatusReport: Sendable {
     package var name: String
     package var traffic: Traffic
     /// Requests that have begun and not ended.
-    package var inFlight: Int
+    package var inFlight = 0
     /// Those of them without an attempt on the wire: they wait for a slot or a retry.
-    package var waiting: Int
+    package var waiting = 0
     /// Retries that the budget would grant now; nil without a budget.
     package var budget: Double?
     /// `closed`, `open` or `half_open`; nil without a circuit.
@@ -93,13 +86,6 @@ package struct StatusReport: Sendable {
     package var loadControl: String?
     /// Empty for one that is a host.
     package var endpoints: [Endpoint] = []
-
-    package init(name: String, traffic: Traffic, inFlight: Int = 0, waiting: Int = 0) {
-      self.name = name
-      self.traffic = traffic
-      self.inFlight = inFlight
-      self.waiting = waiting
-    }
   }
 
   package struct Endpoint: Sendable {
@@ -166,30 +152,17 @@ package struct StatusReport: Sendable {
     package var observations = 0
     /// The same of attempts' phases, in their order on the wire; those without observations are left out.
     package var phases: [Phase] = []
-
-    package init() {}
   }
 
   package struct Named: Sendable, Equatable {
     package var name: String
     package var count: Int
-
-    package init(_ name: String, _ count: Int) {
-      self.name = name
-      self.count = count
-    }
   }
 
   package struct Phase: Sendable, Equatable {
     package var name: String
     package var p50: Double
     package var p99: Double
-
-    package init(name: String, p50: Double, p99: Double) {
-      self.name = name
-      self.p50 = p50
-      self.p99 = p99
-    }
   }
 
   /// The last five minutes in buckets of five seconds, the oldest first. The last bucket is not over yet.
@@ -203,8 +176,6 @@ package struct StatusReport: Sendable {
     package var retriesWanted = [Int](repeating: 0, count: count)
     /// Seconds; nil in buckets without requests.
     package var p99 = [Double?](repeating: nil, count: count)
-
-    package init() {}
   }
 }
 

@@ -18,7 +18,9 @@ struct TrafficCounts: SpanCounts {
 
   var retriesWanted: UInt32 { retried &+ denied }
 
-  mutating func add(_ count: UInt32, _ fact: TrafficMetric.Fact, _ split: String) {
+  /// - Parameter counts: By bucket for a histogram, else a single one.
+  mutating func add(_ counts: [UInt32], _ fact: TrafficMetric.Fact, _ split: String) {
+    let count = counts.first ?? 0
     switch fact {
     case .requests:
       requests &+= count
@@ -30,7 +32,9 @@ struct TrafficCounts: SpanCounts {
     case .limited: limited &+= count
     case .shed: shed &+= count
     case .abandoned: abandoned &+= count
-    case .durations, .phases, .inFlight, .activeAttempts, .budget, .circuit, .loadControl, .limit, .used: break
+    case .durations: Self.add(counts, to: &durations)
+    case .phases: Self.add(counts, to: &phases[split, default: []])
+    case .inFlight, .activeAttempts, .budget, .circuit, .loadControl, .limit, .used: break
     }
   }
 
@@ -48,7 +52,7 @@ struct TrafficCounts: SpanCounts {
     for (phase, counts) in other.phases { Self.add(counts, to: &phases[phase, default: []]) }
   }
 
-  static func add(_ counts: [UInt32], to sum: inout [UInt32]) {
+  private static func add(_ counts: [UInt32], to sum: inout [UInt32]) {
     if sum.count < counts.count { sum += repeatElement(0, count: counts.count - sum.count) }
     for (index, count) in counts.enumerated() { sum[index] &+= count }
   }

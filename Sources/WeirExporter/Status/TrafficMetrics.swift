@@ -3,26 +3,27 @@ package struct TrafficMetric: Sendable {
   package enum Fact: Sendable {
     /// Requests that ended, by the split label's value.
     case requests
-    case failed
-    case attempts
+    case failed, attempts
     /// Retries by the split label's value.
     case retries
-    case denied
-    case limited
-    case shed
-    case abandoned
+    case denied, limited, shed, abandoned
     /// A histogram of requests' durations.
     case durations
     /// A histogram of the durations of the phase that the split label names.
     case phases
-    case inFlight
-    case activeAttempts
-    case budget
+    case inFlight, activeAttempts, budget
     /// 1 for the state that the split label names.
-    case circuit
-    case loadControl
-    case limit
-    case used
+    case circuit, loadControl
+    case limit, used
+
+    var isHistogram: Bool { self == .durations || self == .phases }
+
+    var isGauge: Bool {
+      switch self {
+      case .inFlight, .activeAttempts, .budget, .circuit, .loadControl, .limit, .used: true
+      default: false
+      }
+    }
   }
 
   package var name: String

@@ -11,20 +11,14 @@ struct TrafficRing {
     var p99: Float = -1
   }
 
-  private var spans = SpanRing<TrafficCounts>()
+  var spans = SpanRing<TrafficCounts>()
   private var points = [Point](repeating: Point(), count: StatusReport.History.count - 1)
   /// The oldest of the points.
   private var oldest = 0
 
-  /// The bucket that is not over yet.
-  var present: TrafficCounts {
-    get { spans.present }
-    _modify { yield &spans.present }
-  }
-
   /// Ends the present bucket.
   mutating func turn(_ bounds: TrafficBounds) {
-    points[oldest] = point(of: present, bounds)
+    points[oldest] = point(of: spans.present, bounds)
     oldest = (oldest + 1) % points.count
     spans.turn()
   }
@@ -46,48 +40,35 @@ struct TrafficRing {
   }
 
   private func history(_ bounds: TrafficBounds) -> StatusReport.History {
-    var history = StatusReport.History()
-    let all = points[oldest...] + points[..<oldest] + [point(of: present, bounds)]
-    for (index, point) in all.enumerated() {
-      history.requests[index] = Int(point.requests)
-      history.failed[index] = Int(point.failed)
-      history.retriesWanted[index] = Int(point.retriesWanted)
-      history.p99[index] = point.p99 < 0 ? nil : Double(point.p99)
-    }
-    return history
+    let all = points[oldest...] + points[..<oldest] + [point(of: spans.present, bounds)]
+    return StatusReport.History(
+      requests: all.map { Int($0.requests) }, failed: all.map { Int($0.failed) },
+      retriesWanted: all.map { Int($0.retriesWanted) }, p99: all.map { $0.p99 < 0 ? nil : Double($0.p99) })
   }
 
   private func window(_ counts: TrafficCounts, _ seconds: Double, _ bounds: TrafficBounds) -> StatusReport.Window {
-    var window = StatusReport.Window()
-    window.seconds = seconds
-    window.requests = Int(counts.requests)
-    window.failed = Int(counts.failed)
-    window.outcomes = Self.named(counts.outcomes)
-    window.attempts = Int(counts.attempts)
-    window.retries = Self.named(counts.retries)
-    window.denied = Int(counts.denied)
-    window.limited = Int(counts.limited)
-    window.shed = Int(counts.shed)
-    window.abandoned = Int(counts.abandoned)
-    if bounds.tellsOfRetries, counts.requests > 0 {
-      window.retryDemand = Double(counts.retriesWanted) / Double(counts.requests)
-    }
-    window.observations = counts.durations.reduce(0) { $0 + Int($1) }
-    window.p50 = quantile(0.5, counts.durations, bounds: bounds.durations)
-    window.p99 = quantile(0.99, counts.durations, bounds: bounds.durations)
-    window.phases = Self.phases.compactMap { phase in
+    let hasDemand = bounds.tellsOfRetries && counts.requests > 0
+    let phases = Self.phases.compactMap { phase -> StatusReport.Phase? in
       guard let observed = counts.phases[phase], let p50 = quantile(0.5, observed, bounds: bounds.phases),
         let p99 = quantile(0.99, observed, bounds: bounds.phases)
       else { return nil }
       return StatusReport.Phase(name: phase, p50: p50, p99: p99)
     }
-    return window
+    return StatusReport.Window(
+      seconds: seconds, requests: Int(counts.requests), failed: Int(counts.failed),
+      outcomes: Self.named(counts.outcomes), attempts: Int(counts.attempts), retries: Self.named(counts.retries),
+      denied: Int(counts.denied), limited: Int(counts.limited), shed: Int(counts.shed),
+      abandoned: Int(counts.abandoned),
+      retryDemand: hasDemand ? Double(counts.retriesWanted) / Double(counts.requests) : nil,
+      p50: quantile(0.5, counts.durations, bounds: bounds.durations),
+      p99: quantile(0.99, counts.durations, bounds: bounds.durations),
+      observations: counts.durations.reduce(0) { $0 + Int($1) }, phases: phases)
   }
 
   private static let phases = Phase.allCases.map(\.name)
 
   private static func named(_ counts: [String: UInt32]) -> [StatusReport.Named] {
-    counts.filter { $0.value > 0 }.map { StatusReport.Named($0.key, Int($0.value)) }
+    counts.filter { $0.value > 0 }.map { StatusReport.Named(name: $0.key, count: Int($0.value)) }
       .sorted { $0.count != $1.count ? $0.count > $1.count : $0.name < $1.name }
   }
 }
@@ -99,4 +80,62 @@ struct TrafficBounds {
   var phases: [Double] = []
   /// Whether there is a metric of retries.
   var tellsOfRetries = false
+}
+
+/// Counts that can be added up.
+package protocol SpanCounts {
+  init()
+  mutating func add(_ other: Self)
+}
+
+/// The counts of the last ten seconds and in the last five minutes: buckets of five seconds, of which the earlier
+/// ones are kept as pieces of half a minute.
+package struct SpanRing<Counts: SpanCounts> {
+  private static var pieces: Int { 9 }
+  private static var bucketsPerPiece: Int { 6 }
+
+  /// The bucket that is not over yet.
+  package var present = Counts()
+  /// The two buckets before it, the latest first.
+  private var before = (Counts(), Counts())
+  /// Buckets of the present piece that are over.
+  private var piece = Counts()
+  /// The pieces before it, the oldest first.
+  private var earlier: [Counts] = []
+  /// Buckets that are over since the ring began.
+  private var over = 0
+
+  package init() {}
+
+  /// Ends the present bucket.
+  package mutating func turn() {
+    piece.add(present)
+    before = (present, before.0)
+    present = Counts()
+    over += 1
+    guard over % Self.bucketsPerPiece == 0 else { return }
+    earlier.append(piece)
+    if earlier.count > Self.pieces { earlier.removeFirst() }
+    piece = Counts()
+  }
+
+  /// The last ten seconds and the present bucket.
+  package var last10s: Counts {
+    var sum = present
+    sum.add(before.0)
+    sum.add(before.1)
+    return sum
+  }
+
+  /// The last five minutes, or up to half a minute less.
+  package var last5m: Counts {
+    var sum = present
+    sum.add(piece)
+    for piece in earlier { sum.add(piece) }
+    return sum
+  }
+
+  /// The buckets that are over in each of the two.
+  var bucketsIn10s: Int { min(over, 2) }
+  var bucketsIn5m: Int { over % Self.bucketsPerPiece + earlier.count * Self.bucketsPerPiece }
 }

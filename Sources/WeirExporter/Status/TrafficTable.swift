@@ -51,7 +51,7 @@ package struct TrafficTable {
 
   package init(_ metrics: [TrafficMetric]) {
     self.metrics = metrics
-    bounds.tellsOfRetries = metrics.contains { if case .retries = $0.fact { true } else { false } }
+    bounds.tellsOfRetries = metrics.contains { $0.fact == .retries }
   }
 
   /// Counts what has changed since the last reading. The first one only notes where everything stands.
@@ -72,37 +72,26 @@ package struct TrafficTable {
     followed[identity]?.seen = readings
     entries[known.key, default: Entry()].seen = readings
     guard known.counts else { return }
-    switch metric.fact {
-    case .durations, .phases: observe(series, identity, known, metric.fact)
-    case .inFlight, .activeAttempts, .budget, .circuit, .loadControl, .limit, .used:
+    if metric.fact.isGauge {
       entries[known.key]?.gauges.set(Gauge(series).value, metric.fact, known.split)
-    default:
-      let value = UInt32(truncatingIfNeeded: Int64(Counter(series).value))
-      let change = value &- (known.last.first ?? 0)
-      guard change != 0 else { return }
-      followed[identity]?.last = [value]
-      entries[known.key]?.ring.present.add(change, metric.fact, known.split)
+      return
     }
-  }
-
-  private mutating func observe(
-    _ series: Series, _ identity: ObjectIdentifier, _ known: Followed, _ fact: TrafficMetric.Fact
-  ) {
-    let snapshot = Histogram(series).snapshot
-    if case .phases = fact { bounds.phases = snapshot.bounds } else { bounds.durations = snapshot.bounds }
-    let counts = snapshot.counts.map { UInt32(truncatingIfNeeded: $0) }
-    guard counts != known.last else { return }
+    let counts = counts(of: series, metric.fact)
     let changes = known.last.isEmpty ? counts : zip(counts, known.last).map { $0 &- $1 }
+    guard changes.contains(where: { $0 != 0 }) else { return }
     followed[identity]?.last = counts
-    if case .phases = fact {
-      TrafficCounts.add(
-        changes, to: &entries[known.key, default: Entry()].ring.present.phases[known.split, default: []])
-    } else {
-      TrafficCounts.add(changes, to: &entries[known.key, default: Entry()].ring.present.durations)
-    }
+    entries[known.key]?.ring.spans.present.add(changes, metric.fact, known.split)
   }
 
-  private func follow(_ series: Series, _ metric: TrafficMetric) -> Followed {
+  /// The counts of a histogram by bucket, or the one of a counter.
+  private mutating func counts(of series: Series, _ fact: TrafficMetric.Fact) -> [UInt32] {
+    guard fact.isHistogram else { return [UInt32(truncatingIfNeeded: Int64(Counter(series).value))] }
+    let snapshot = Histogram(series).snapshot
+    if fact == .phases { bounds.phases = snapshot.bounds } else { bounds.durations = snapshot.bounds }
+    return snapshot.counts.map { UInt32(truncatingIfNeeded: $0) }
+  }
+
+  private mutating func follow(_ series: Series, _ metric: TrafficMetric) -> Followed {
     let labels = series.labelValues
     let split = metric.split.flatMap { labels[$0] } ?? ""
     var key = metric.keys.map { labels[$0] ?? "" }
@@ -112,15 +101,8 @@ package struct TrafficTable {
     } else if entries.count >= Self.mostSubjects {
       key = Self.rest
     }
-    var last: [UInt32] = []
     // Counts from before the first reading may be old. Later on a new series is news.
-    if readings == 1 {
-      switch metric.fact {
-      case .durations, .phases: last = Histogram(series).snapshot.counts.map { UInt32(truncatingIfNeeded: $0) }
-      case .inFlight, .activeAttempts, .budget, .circuit, .loadControl, .limit, .used: break
-      default: last = [UInt32(truncatingIfNeeded: Int64(Counter(series).value))]
-      }
-    }
+    let last = readings == 1 && !metric.fact.isGauge ? counts(of: series, metric.fact) : []
     return Followed(
       series: series, key: key, split: split, counts: metric.only?.contains(split) ?? true, last: last, seen: readings)
   }

@@ -154,7 +154,7 @@ import Testing
       Self.upstream(100) {
         $0.traffic.last10s.attempts = 120
         $0.traffic.last10s.retryDemand = 0.31
-        $0.traffic.last10s.retries = [StatusReport.Named("503", 20)]
+        $0.traffic.last10s.retries = [StatusReport.Named(name: "503", count: 20)]
         $0.traffic.last10s.denied = 11
         $0.endpoints = [Self.endpoint("10.0.0.7:80", failures: 31), Self.endpoint("10.0.0.8:80")]
       })
@@ -171,7 +171,7 @@ import Testing
         $0.traffic.last10s.attempts = 150
         $0.traffic.last10s.limited = 140
         $0.traffic.last10s.retryDemand = 0.5
-        $0.traffic.last10s.retries = [StatusReport.Named("429", 50)]
+        $0.traffic.last10s.retries = [StatusReport.Named(name: "429", count: 50)]
       })
     #expect(
       texts(report) == [
@@ -209,7 +209,7 @@ import Testing
     var route = StatusReport.Route(name: "checkout", upstream: "payments", traffic: StatusReport.Traffic())
     route.traffic.last10s.requests = 10
     route.traffic.last10s.failed = 9
-    route.traffic.last10s.outcomes = [StatusReport.Named("http_error", 9)]
+    route.traffic.last10s.outcomes = [StatusReport.Named(name: "http_error", count: 9)]
     report.routes = [route]
     #expect(
       texts(report) == ["destination bad checkout: 90\u{A0}% of the route's requests fail, mostly http error"])
@@ -217,7 +217,7 @@ import Testing
     report.upstreams = [Self.upstream(10) { $0.traffic.last10s.failed = 9 }]
     #expect(texts(report) == ["destination bad payments: 90\u{A0}% of its requests fail"])
     report.upstreams = []
-    report.routes[0].traffic.last10s.outcomes = [StatusReport.Named("no_endpoint", 9)]
+    report.routes[0].traffic.last10s.outcomes = [StatusReport.Named(name: "no_endpoint", count: 9)]
     #expect(
       texts(report) == [
         "endpoint bad payments: has no endpoint: 9 requests of the route checkout were answered 503"

@@ -183,8 +183,10 @@ enum StatusSamples {
     ]
     if window.failed > 0 {
       let timeouts = window.failed / 6
-      window.outcomes = [.init("http_error", window.failed - timeouts), .init("timeout", timeouts)]
-      window.retries = [.init("status_503", wanted / 2)]
+      window.outcomes = [
+        .init(name: "http_error", count: window.failed - timeouts), .init(name: "timeout", count: timeouts),
+      ]
+      window.retries = [.init(name: "status_503", count: wanted / 2)]
       window.denied = wanted - wanted / 2
     }
     return window

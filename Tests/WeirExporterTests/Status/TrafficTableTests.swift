@@ -52,8 +52,8 @@ import WeirMetrics
     let subject = try #require(table.subjects(presentFor: 2).first)
     let window = subject.traffic.last10s
     #expect(window.requests == 10 && window.failed == 3 && window.denied == 1 && window.seconds == 2)
-    #expect(window.outcomes == [StatusReport.Named("http_error", 3)])
-    #expect(window.retries == [StatusReport.Named("503", 2)])
+    #expect(window.outcomes == [StatusReport.Named(name: "http_error", count: 3)])
+    #expect(window.retries == [StatusReport.Named(name: "503", count: 2)])
     #expect(window.retryDemand == 0.3)
     #expect(window.p50.map { abs($0 - 0.15) < 1e-9 } == true)
     #expect(window.p99.map { abs($0 - 0.199) < 1e-9 } == true)

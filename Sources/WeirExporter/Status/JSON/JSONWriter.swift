@@ -1,4 +1,53 @@
-/// Writes JSON to bytes, member by member. Names of members are literals, so that none needs an escape.
+/// A value that can be written as JSON.
+protocol JSONValue {
+  func write(to json: inout JSONWriter)
+  /// A requirement for speed: the code that `Array` has for all elements knows nothing about their type.
+  static func write(_ elements: [Self], to json: inout JSONWriter)
+}
+
+extension JSONValue {
+  static func write(_ elements: [Self], to json: inout JSONWriter) { json.array(elements) }
+}
+
+/// The members of an object in their order. Names are literals, so that none needs an escape.
+typealias JSONMembers = KeyValuePairs<StaticString, any JSONValue>
+
+/// A value that is an object.
+protocol JSONObject: JSONValue {
+  var members: JSONMembers { get }
+}
+
+extension JSONObject {
+  func write(to json: inout JSONWriter) { json.object(members) }
+}
+
+extension Bool: JSONValue {
+  func write(to json: inout JSONWriter) { json.literal(self ? "true" : "false") }
+}
+
+extension Int: JSONValue {
+  func write(to json: inout JSONWriter) { json.value(self) }
+}
+
+extension Double: JSONValue {
+  func write(to json: inout JSONWriter) { json.value(self) }
+}
+
+extension String: JSONValue {
+  func write(to json: inout JSONWriter) { json.value(self) }
+}
+
+extension Optional: JSONValue where Wrapped: JSONValue {
+  func write(to json: inout JSONWriter) {
+    if let self { self.write(to: &json) } else { json.literal("null") }
+  }
+}
+
+extension Array: JSONValue where Element: JSONValue {
+  func write(to json: inout JSONWriter) { Element.write(self, to: &json) }
+}
+
+/// Writes JSON to bytes, member by member.
 struct JSONWriter {
   private(set) var bytes: [UInt8] = []
   /// Whether a value or a member stands before the next one.
@@ -10,26 +59,23 @@ struct JSONWriter {
 
   // MARK: Structure
 
-  mutating func object(_ members: (inout JSONWriter) -> Void) {
+  mutating func object(_ members: JSONMembers) {
     open(UInt8(ascii: "{"))
-    members(&self)
+    for (name, value) in members {
+      separate()
+      bytes.append(UInt8(ascii: "\""))
+      bytes.append(contentsOf: UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
+      bytes.append(contentsOf: "\":".utf8)
+      needsComma = false
+      value.write(to: &self)
+    }
     close(UInt8(ascii: "}"))
   }
 
-  mutating func array<Element>(_ elements: [Element], _ write: (inout JSONWriter, Element) -> Void) {
+  mutating func array(_ elements: [some JSONValue]) {
     open(UInt8(ascii: "["))
-    for element in elements { write(&self, element) }
+    for element in elements { element.write(to: &self) }
     close(UInt8(ascii: "]"))
-  }
-
-  /// Begins a member; its value has to follow.
-  mutating func name(_ name: StaticString) {
-    separate()
-    bytes.append(UInt8(ascii: "\""))
-    bytes.append(contentsOf: UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
-    bytes.append(UInt8(ascii: "\""))
-    bytes.append(UInt8(ascii: ":"))
-    needsComma = false
   }
 
   private mutating func open(_ bracket: UInt8) {
@@ -51,22 +97,14 @@ struct JSONWriter {
 
   // MARK: Values
 
-  mutating func null() { literal("null") }
-
-  mutating func value(_ flag: Bool) { literal(flag ? "true" : "false") }
-
   mutating func value(_ number: Int) {
     separate()
     append(number)
   }
 
-  mutating func value(whole number: Int?) {
-    if let number { value(number) } else { null() }
-  }
-
   /// A number with at most six decimals; null if it is none or too large for that.
-  mutating func value(_ number: Double?) {
-    guard let number, abs(number) < 1e12 else { return null() }
+  mutating func value(_ number: Double) {
+    guard abs(number) < 1e12 else { return literal("null") }
     separate()
     var whole = UInt(number.magnitude)
     var millionths = UInt((number.magnitude - Double(whole)) * 1e6 + 0.5)
@@ -84,16 +122,15 @@ struct JSONWriter {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  /// Text; null for nil.
-  mutating func value(_ text: String?) {
-    guard var text else { return null() }
+  mutating func value(_ text: String) {
+    var text = text
     separate()
     bytes.append(UInt8(ascii: "\""))
     text.withUTF8 { escape($0) }
     bytes.append(UInt8(ascii: "\""))
   }
 
-  private mutating func literal(_ text: StaticString) {
+  mutating func literal(_ text: StaticString) {
     separate()
     bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }

@@ -3,159 +3,114 @@ package enum StatusJSON {
   package static func bytes(_ report: StatusReport) -> [UInt8] {
     let rows = report.routes.count + report.upstreams.count
     var json = JSONWriter(capacity: 16 * 1024 + 4096 * rows)
-    json.object { json in
-      json.name("version")
-      json.value(report.version)
-      json.name("started")
-      json.value(time: report.started)
-      json.name("now")
-      json.value(time: report.now)
-      json.name("config")
-      configuration(report.configuration, to: &json)
-      json.name("problems")
-      json.array(report.problems) { problem($1, to: &$0) }
-      json.name("listeners")
-      json.array(report.listeners) { listener($1, to: &$0) }
-      json.name("routes")
-      json.array(report.routes) { route($1, to: &$0) }
-      json.name("upstreams")
-      json.array(report.upstreams) { upstream($1, to: &$0) }
-      json.name("failures")
-      json.array(report.failures) { request($1, to: &$0) }
-      json.name("slowest")
-      json.array(report.slowest) { request($1, to: &$0) }
-    }
+    report.write(to: &json)
     return json.bytes
   }
+}
 
-  private static func configuration(_ state: StatusReport.ConfigurationState?, to json: inout JSONWriter) {
-    guard let state else { return json.null() }
-    json.object { json in
-      json.name("file")
-      json.value(state.file)
-      json.name("loaded")
-      json.value(time: state.loaded)
-      json.name("last_load_succeeded")
-      json.value(state.isSuccessful)
-    }
+extension StatusReport: JSONObject {
+  var members: JSONMembers {
+    [
+      "version": version, "started": Moment(seconds: started), "now": Moment(seconds: now), "config": configuration,
+      "problems": problems, "listeners": listeners, "routes": routes, "upstreams": upstreams, "failures": failures,
+      "slowest": slowest,
+    ]
   }
+}
 
-  private static func problem(_ problem: StatusProblem, to json: inout JSONWriter) {
-    json.object { json in
-      json.name("kind")
-      json.value(problem.kind.rawValue)
-      json.name("severity")
-      json.value(problem.severity.rawValue)
-      json.name("subject")
-      json.value(problem.subject)
-      json.name("text")
-      json.value(problem.text)
-    }
+extension StatusReport.ConfigurationState: JSONObject {
+  var members: JSONMembers {
+    ["file": file, "loaded": Moment(seconds: loaded), "last_load_succeeded": isSuccessful]
   }
+}
 
-  private static func listener(_ listener: StatusReport.Listener, to json: inout JSONWriter) {
-    json.object { json in
-      json.name("name")
-      json.value(listener.name)
-      json.name("address")
-      json.value(listener.address)
-      json.name("tls")
-      json.value(listener.isSecure)
-      json.name("handshaking")
-      json.value(listener.handshaking)
-      json.name("idle")
-      json.value(listener.idle)
-      json.name("active")
-      json.value(listener.active)
-    }
+extension StatusProblem: JSONObject {
+  var members: JSONMembers {
+    ["kind": kind.rawValue, "severity": severity.rawValue, "subject": subject, "text": text]
   }
+}
 
-  private static func route(_ route: StatusReport.Route, to json: inout JSONWriter) {
-    json.object { json in
-      json.name("name")
-      json.value(route.name)
-      json.name("upstream")
-      json.value(known(route.upstream))
-      traffic(route.traffic, to: &json)
-    }
+extension StatusReport.Listener: JSONObject {
+  var members: JSONMembers {
+    [
+      "name": name, "address": address, "tls": isSecure, "handshaking": handshaking, "idle": idle, "active": active,
+    ]
   }
+}
 
-  private static func upstream(_ upstream: StatusReport.Upstream, to json: inout JSONWriter) {
-    json.object { json in
-      json.name("name")
-      json.value(upstream.name)
-      json.name("in_flight")
-      json.value(upstream.inFlight)
-      json.name("waiting")
-      json.value(upstream.waiting)
-      json.name("retry_budget")
-      json.value(upstream.budget)
-      json.name("circuit")
-      json.value(upstream.circuit)
-      json.name("load_control")
-      json.value(upstream.loadControl)
-      json.name("limit")
-      json.value(whole: upstream.limit)
-      json.name("used")
-      json.value(whole: upstream.used)
-      json.name("endpoints")
-      json.array(upstream.endpoints) { endpoint($1, to: &$0) }
-      traffic(upstream.traffic, to: &json)
-    }
+extension StatusReport.Route: JSONObject {
+  var members: JSONMembers {
+    [
+      "name": name, "upstream": upstream.nonEmpty, "last_10s": traffic.last10s, "last_5m": traffic.last5m,
+      "history": traffic.history,
+    ]
   }
+}
 
-  private static func endpoint(_ endpoint: StatusReport.Endpoint, to json: inout JSONWriter) {
-    json.object { json in
-      json.name("address")
-      json.value(endpoint.address)
-      json.name("state")
-      json.value(endpoint.state)
-      json.name("share_10s")
-      json.value(endpoint.share10s)
-      json.name("share_5m")
-      json.value(endpoint.share5m)
-      json.name("failed_10s")
-      json.value(endpoint.failures10s)
-      json.name("failed_5m")
-      json.value(endpoint.failures5m)
-      json.name("ewma_seconds")
-      json.value(endpoint.ewma)
-      json.name("in_flight")
-      json.value(endpoint.inFlight)
-      json.name("last_failure")
-      if let failure = endpoint.lastFailure { request(failure, to: &json) } else { json.null() }
-    }
+extension StatusReport.Upstream: JSONObject {
+  var members: JSONMembers {
+    [
+      "name": name, "in_flight": inFlight, "waiting": waiting, "retry_budget": budget, "circuit": circuit,
+      "load_control": loadControl, "limit": limit, "used": used, "endpoints": endpoints, "last_10s": traffic.last10s,
+      "last_5m": traffic.last5m, "history": traffic.history,
+    ]
   }
+}
 
-  private static func request(_ request: RecentRequest, to json: inout JSONWriter) {
-    json.object { json in
-      json.name("time")
-      json.value(time: request.time)
-      json.name("route")
-      json.value(known(request.route))
-      json.name("upstream")
-      json.value(known(request.upstream))
-      json.name("endpoint")
-      json.value(request.endpoint)
-      json.name("method")
-      json.value(request.method)
-      json.name("path")
-      json.value(request.path)
-      json.name("status")
-      json.value(whole: request.status == 0 ? nil : request.status)
-      json.name("outcome")
-      json.value(request.outcome)
-      json.name("error")
-      json.value(known(request.error))
-      json.name("seconds")
-      json.value(request.seconds)
-      json.name("attempts")
-      json.value(request.attempts)
-      json.name("trace_id")
-      json.value(request.traceID)
-    }
+extension StatusReport.Endpoint: JSONObject {
+  var members: JSONMembers {
+    [
+      "address": address, "state": state, "share_10s": share10s, "share_5m": share5m, "failed_10s": failures10s,
+      "failed_5m": failures5m, "ewma_seconds": ewma, "in_flight": inFlight, "last_failure": lastFailure,
+    ]
   }
+}
 
+extension StatusReport.Window: JSONObject {
+  var members: JSONMembers {
+    [
+      "seconds": seconds, "requests": requests, "failed": failed, "outcomes": outcomes, "attempts": attempts,
+      "retries": retries, "retries_denied": denied, "rate_limited": limited, "shed": shed, "abandoned": abandoned,
+      "retry_demand": retryDemand, "p50_seconds": p50, "p99_seconds": p99, "phases": phases,
+    ]
+  }
+}
+
+extension StatusReport.Named: JSONObject {
+  var members: JSONMembers { ["name": name, "count": count] }
+}
+
+extension StatusReport.Phase: JSONObject {
+  var members: JSONMembers { ["name": name, "p50_seconds": p50, "p99_seconds": p99] }
+}
+
+extension StatusReport.History: JSONObject {
+  var members: JSONMembers {
+    [
+      "bucket_seconds": Self.bucketSeconds, "requests": requests, "failed": failed, "retries_wanted": retriesWanted,
+      "p99_seconds": p99,
+    ]
+  }
+}
+
+extension RecentRequest: JSONObject {
+  var members: JSONMembers {
+    [
+      "time": Moment(seconds: time), "route": route.nonEmpty, "upstream": upstream.nonEmpty, "endpoint": endpoint,
+      "method": method, "path": path, "status": (status == 0 ? nil : status) as Int?, "outcome": outcome,
+      "error": error.nonEmpty, "seconds": seconds, "attempts": attempts, "trace_id": traceID,
+    ]
+  }
+}
+
+/// A time as text, in seconds since 1970.
+private struct Moment: JSONValue {
+  let seconds: Double
+
+  func write(to json: inout JSONWriter) { json.value(time: seconds) }
+}
+
+extension String {
   /// Empty text of the report stands for nothing.
-  private static func known(_ text: String) -> String? { text.isEmpty ? nil : text }
+  fileprivate var nonEmpty: String? { isEmpty ? nil : self }
 }

@@ -8,11 +8,6 @@ struct HTML: ExpressibleByStringInterpolation, Sendable {
 
   init(stringInterpolation: Interpolation) { bytes = stringInterpolation.bytes }
 
-  /// A constant of the program that is no text of markup, such as a style sheet.
-  init(unescaped constant: StaticString) {
-    bytes = Array(UnsafeBufferPointer(start: constant.utf8Start, count: constant.utf8CodeUnitCount))
-  }
-
   var count: Int { bytes.count }
   var isEmpty: Bool { bytes.isEmpty }
 
@@ -43,6 +38,18 @@ struct HTML: ExpressibleByStringInterpolation, Sendable {
   /// The markup, or none. A conditional expression in an interpolation would be text.
   static func when(_ condition: Bool, _ markup: @autoclosure () -> HTML) -> HTML {
     condition ? markup() : HTML()
+  }
+
+  /// A table with these names of its columns.
+  static func table(_ classes: String, _ columns: [String], _ rows: HTML) -> HTML {
+    """
+    <table class="\(classes)">
+    <thead><tr>\(each(columns) { "<th scope=\"col\">\($0)" })</thead>
+    <tbody>
+    \(rows)</tbody>
+    </table>
+
+    """
   }
 
   struct Interpolation: StringInterpolationProtocol {

@@ -67,3 +67,26 @@ struct StatusChart {
     value.flatMap { $0.isFinite ? max(0, $0) : nil }
   }
 }
+
+// The charts of a route or an upstream.
+extension StatusReport.History {
+  /// Requests, and over them those that failed.
+  var requestsChart: StatusChart {
+    StatusChart(title: "Requests/s", values: requests.map(Self.rate), bad: failed.map(Self.rate)) {
+      StatusFigures.number($0)
+    }
+  }
+
+  /// - Parameter hasAttempts: Whether attempts and retries are counted, which they are by upstream.
+  func charts(hasAttempts: Bool) -> [StatusChart] {
+    let failed = StatusChart(title: "Failed/s", values: failed.map(Self.rate), isBad: true) { StatusFigures.number($0) }
+    let demand = zip(retriesWanted, requests).map { wanted, requests -> Double? in
+      requests > 0 ? Double(wanted) / Double(requests) : nil
+    }
+    let retries = StatusChart(title: "Retry demand", values: demand) { StatusFigures.number($0) }
+    let slow = StatusChart(title: "p99", values: p99, isLine: true) { StatusFigures.seconds($0) }
+    return [requestsChart, failed] + (hasAttempts ? [retries] : []) + [slow]
+  }
+
+  private static func rate(_ count: Int) -> Double? { Double(count) / Double(bucketSeconds) }
+}

@@ -33,7 +33,7 @@ enum StatusDetails {
   ///   its upstreams with others.
   private static func traffic(_ traffic: StatusReport.Traffic, hasAttempts: Bool) -> HTML {
     """
-    <div class="charts">\(HTML.each(StatusCharts(traffic).all(hasAttempts: hasAttempts), \.figure))</div>
+    <div class="charts">\(HTML.each(traffic.history.charts(hasAttempts: hasAttempts), \.figure))</div>
     <div class="pair">
     \(figures(traffic.last10s, traffic.last5m, hasAttempts))\(phases(traffic.last10s, traffic.last5m))</div>
 
@@ -49,10 +49,7 @@ enum StatusDetails {
     func row(_ name: String, unlessZero count: KeyPath<StatusReport.Window, Int>) -> HTML {
       HTML.when(long[keyPath: count] > 0 || short[keyPath: count] > 0, row(name) { "\($0[keyPath: count])" })
     }
-    return """
-      <table class="figures">
-      <thead><tr><th scope="col">Requests<th scope="col">10\u{A0}s<th scope="col">5\u{A0}min</thead>
-      <tbody>
+    let rows: HTML = """
       \(row("per second", StatusFigures.rate))\
       \(row("failed") { $0.failed == 0 ? "0" : "\($0.failed) (\(StatusFigures.failed($0)))" })\
       \(named(short.outcomes, long.outcomes) { "… \($0)" })\
@@ -64,11 +61,9 @@ enum StatusDetails {
       \(row("refused by load control", unlessZero: \.shed))\
       \(row("left by their callers", unlessZero: \.abandoned))\
       \(row("p50") { StatusFigures.seconds($0.p50) })\
-      \(row("p99") { StatusFigures.seconds($0.p99) })\
-      </tbody>
-      </table>
-
+      \(row("p99") { StatusFigures.seconds($0.p99) })
       """
+    return HTML.table("figures", ["Requests", "10\u{A0}s", "5\u{A0}min"], rows)
   }
 
   /// A row for each of the most frequent names.
@@ -92,15 +87,8 @@ enum StatusDetails {
         <td>\(StatusFigures.seconds(phase.p99))
         """
     }
-    return """
-      <table class="phases">
-      <thead><tr><th scope="col">Phases of attempts<th scope="col">p50 10\u{A0}s<th scope="col">p99 10\u{A0}s\
-      <th scope="col">p50 5\u{A0}min<th scope="col">p99 5\u{A0}min</thead>
-      <tbody>
-      \(rows)</tbody>
-      </table>
-
-      """
+    let columns = ["p50 10\u{A0}s", "p99 10\u{A0}s", "p50 5\u{A0}min", "p99 5\u{A0}min"]
+    return HTML.table("phases", ["Phases of attempts"] + columns, rows)
   }
 
   // MARK: Endpoints
@@ -112,16 +100,11 @@ enum StatusDetails {
     let marked = endpoints.map { (endpoint: $0, mark: StatusMark($0)) }
     let troubled = marked.filter { $0.mark.level <= .warning } + marked.filter { $0.mark.level > .warning }
     let (rows, left) = HTML.each(troubled, within: roomOfEndpoints) { row($0.endpoint, $0.mark) }
-    return """
-      <table class="fold endpoints">
-      <thead><tr><th scope="col">Endpoint<th scope="col">State<th scope="col">Share 10\u{A0}s\
-      <th scope="col">Share 5\u{A0}min<th scope="col">Failed 10\u{A0}s<th scope="col">Failed 5\u{A0}min<th scope="col">First byte<th scope="col">In flight\
-      <th scope="col">Last failure</thead>
-      <tbody>
-      \(rows)</tbody>
-      </table>
-      \(StatusPage.more(left, "endpoints"))
-      """
+    let columns = [
+      "Endpoint", "State", "Share 10\u{A0}s", "Share 5\u{A0}min", "Failed 10\u{A0}s", "Failed 5\u{A0}min", "First byte",
+      "In flight", "Last failure",
+    ]
+    return "\(HTML.table("fold endpoints", columns, rows))\(StatusPage.more(left, "endpoints"))"
   }
 
   private static func row(_ endpoint: StatusReport.Endpoint, _ mark: StatusMark) -> HTML {

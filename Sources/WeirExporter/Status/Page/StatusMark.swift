@@ -1,23 +1,22 @@
 /// How well a route, an upstream or an endpoint does: a level, and words for it.
 struct StatusMark: Equatable {
-  enum Level: String, Comparable, CaseIterable {
+  enum Level: Comparable {
     case bad, warning, good
     /// Nothing was asked of it for five minutes.
     case quiet
 
-    static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
-
-    private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+    /// The class of elements.
+    var name: String { "\(self)" }
   }
 
   var level: Level
   var words: String
 
   /// The words with the level's shape and colour before them.
-  var html: HTML { "<span class=\"m \(level.rawValue)\">\(words, most: 40)</span>" }
+  var html: HTML { "<span class=\"m \(level.name)\">\(words, most: 40)</span>" }
 
   /// The same as a cell of a table.
-  var cell: HTML { "<td class=\"m \(level.rawValue)\">\(words, most: 40)" }
+  var cell: HTML { "<td class=\"m \(level.name)\">\(words, most: 40)" }
 
   init(_ level: Level, _ words: String) {
     self.level = level
@@ -29,11 +28,12 @@ struct StatusMark: Equatable {
   }
 
   init(_ upstream: StatusReport.Upstream, problems: [String: StatusProblem.Severity]) {
-    let marks = [Self.circuit(upstream), Self.loadControl(upstream), Self.endpoints(upstream)].compactMap(\.self)
-    let worst = marks.min { $0.level < $1.level }
+    let states = upstream.isInUse ? [upstream.circuit, upstream.loadControl].compactMap(\.self) : []
+    let marks = states.compactMap { Self.troubles[$0] } + [Self.endpoints(upstream)].compactMap(\.self)
     let traffic = Self.traffic(upstream.traffic)
-    let own = worst.map { $0.level <= traffic.level ? $0 : traffic } ?? traffic
-    self = own.atLeast(problems, about: upstream.name)
+    // Among equals the first, since a state says more than the traffic.
+    let worst = (marks + [traffic]).min { $0.level < $1.level } ?? traffic
+    self = worst.atLeast(problems, about: upstream.name)
   }
 
   init(_ endpoint: StatusReport.Endpoint) {
@@ -61,26 +61,14 @@ struct StatusMark: Equatable {
   /// The attribute of the part of requests that failed; none if none did.
   static func failed(_ window: StatusReport.Window) -> HTML {
     let level = level(window)
-    return HTML.when(level < .good, " class=\"\(level.rawValue)\"")
+    return HTML.when(level < .good, " class=\"\(level.name)\"")
   }
 
-  private static func circuit(_ upstream: StatusReport.Upstream) -> Self? {
-    guard upstream.isInUse else { return nil }
-    return switch upstream.circuit {
-    case "open": Self(.bad, "circuit open")
-    case "half_open": Self(.warning, "circuit half open")
-    default: nil
-    }
-  }
-
-  private static func loadControl(_ upstream: StatusReport.Upstream) -> Self? {
-    guard upstream.isInUse else { return nil }
-    return switch upstream.loadControl {
-    case "overloaded": Self(.bad, "overloaded")
-    case "silent": Self(.bad, "does not answer")
-    default: nil
-    }
-  }
+  /// The states of a circuit or of load control that are trouble.
+  private static let troubles = [
+    "open": Self(.bad, "circuit open"), "half_open": Self(.warning, "circuit half open"),
+    "overloaded": Self(.bad, "overloaded"), "silent": Self(.bad, "does not answer"),
+  ]
 
   private static func endpoints(_ upstream: StatusReport.Upstream) -> Self? {
     let out = upstream.endpoints.count { $0.state == "ejected" || $0.state == "unhealthy" }

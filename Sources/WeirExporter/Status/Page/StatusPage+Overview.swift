@@ -31,7 +31,7 @@ extension StatusPage {
     let isBad = problem.severity == .bad
     let mark = StatusMark(isBad ? .bad : .warning, isBad ? "now" : "can wait")
     return """
-      <li class="\(mark.level.rawValue)">\(mark.html) \
+      <li class="\(mark.level.name)">\(mark.html) \
       \(HTML.when(!problem.subject.isEmpty, "<b>\(problem.subject, most: 80):</b> "))<span>\(problem.text, most: 300)</span>
 
       """
@@ -60,7 +60,7 @@ extension StatusPage {
       \(total("\(report.upstreams.reduce(0) { $0 + $1.waiting })", "waiting"))\
       \(HTML.when(!report.listeners.isEmpty, total("\(connections)", "connections")))\
       </dl>
-      \(StatusCharts(sum).requests.figure)
+      \(sum.history.requestsChart.figure)
       </section>
 
       """
@@ -76,12 +76,8 @@ extension StatusPage {
       sum.last10s.seconds = max(sum.last10s.seconds, part.last10s.seconds)
       sum.last10s.requests += part.last10s.requests
       sum.last10s.failed += part.last10s.failed
-      for (index, count) in part.history.requests.enumerated() where index < sum.history.requests.count {
-        sum.history.requests[index] += count
-      }
-      for (index, count) in part.history.failed.enumerated() where index < sum.history.failed.count {
-        sum.history.failed[index] += count
-      }
+      sum.history.requests = zip(sum.history.requests, part.history.requests).map(+)
+      sum.history.failed = zip(sum.history.failed, part.history.failed).map(+)
     }
     return sum
   }
@@ -99,12 +95,7 @@ extension StatusPage {
     return """
       <section>
       <h2>Listeners</h2>
-      <table class="fold listeners">
-      <thead><tr><th scope="col">Name<th scope="col">Address<th scope="col">Kind<th scope="col">Active\
-      <th scope="col">Idle<th scope="col">In a handshake</thead>
-      <tbody>
-      \(rows)</tbody>
-      </table>
+      \(HTML.table("fold listeners", ["Name", "Address", "Kind", "Active", "Idle", "In a handshake"], rows))\
       \(more(left, "listeners"))</section>
 
       """

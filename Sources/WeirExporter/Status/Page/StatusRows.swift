@@ -82,18 +82,13 @@ struct StatusRows {
   }
 
   private func table(id: String, label: HTML, _ hasAttempts: Bool, _ rows: HTML, _ more: HTML) -> HTML {
-    """
-    <details id="\(id)"\(HTML.when(full.isEmpty, " open"))>
-    <summary>\(label)</summary>
-    <table class="short">
-    <thead><tr><th scope="col">Name<th scope="col">State<th scope="col">Req/s<th scope="col">Failed\
-    <th scope="col">\(HTML.when(hasAttempts, "Retry demand"))<th scope="col">p50<th scope="col">p99</thead>
-    <tbody>
-    \(rows)</tbody>
-    </table>
-    \(more)</details>
+    let columns = ["Name", "State", "Req/s", "Failed", hasAttempts ? "Retry demand" : "", "p50", "p99"]
+    return """
+      <details id="\(id)"\(HTML.when(full.isEmpty, " open"))>
+      <summary>\(label)</summary>
+      \(HTML.table("short", columns, rows))\(more)</details>
 
-    """
+      """
   }
 
   /// In the order of the configuration, behind those that are in trouble.
@@ -117,7 +112,7 @@ struct StatusRows {
       """
       <details class="row" id="\(id)"\(HTML.when(isOpen, " open"))>
       <summary><span class="n"><b>\(name, most: 64)</b>\(mark.html)</span>\
-      \(StatusCharts(traffic).requests.sparkline)\(figures(window, hasAttempts))</summary>
+      \(traffic.history.requestsChart.sparkline)\(figures(window, hasAttempts))</summary>
       \(details())</details>
 
       """
