@@ -59,9 +59,7 @@ extension AccessControl {
     Credentials.isToken(token)
       ? nil : "a token must be letters, digits and -._~+/, with = only at its end (RFC 6750 section 2.1)"
   }
-}
 
-extension AccessControl {
   /// The reason why a path can't be one of a request; nil if it can.
   package static func problem(excludedPath path: String) -> String? {
     path.hasPrefix("/") ? nil : "a path must begin with /"

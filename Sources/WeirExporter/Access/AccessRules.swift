@@ -36,19 +36,9 @@ package struct AccessRules: Sendable {
     decoy = users.values.max { $0.cost < $1.cost }
   }
 
-  /// The rules for `access`; nil, which lets everybody in, for nil.
-  static func of(_ access: AccessControl?) throws(ExporterError) -> AccessRules? {
-    guard let access else { return nil }
-    return try AccessRules(access)
-  }
-
   /// The challenges of a 401 response, one for each scheme that could be used (RFC 9110 §11.6.1).
   package func challenges(realm: String) -> [String] {
-    var quoted = ""
-    for scalar in realm.unicodeScalars {
-      if scalar == "\"" || scalar == "\\" { quoted.append("\\") }
-      quoted.unicodeScalars.append(scalar)
-    }
+    let quoted = realm.unicodeScalars.map { $0 == "\"" || $0 == "\\" ? "\\\($0)" : "\($0)" }.joined()
     return (users.isEmpty ? [] : ["Basic realm=\"\(quoted)\", charset=\"UTF-8\""])
       + (tokens.isEmpty ? [] : ["Bearer realm=\"\(quoted)\""])
   }

@@ -1,5 +1,6 @@
 import CCrypt
 import Glibc
+import WeirHTTP
 
 /// A password's bcrypt hash, in the form that `htpasswd -B` writes.
 struct BcryptHash: Sendable, Hashable {
@@ -21,22 +22,13 @@ struct BcryptHash: Sendable, Hashable {
     let bytes = Array(text.utf8)
     let dollar = UInt8(ascii: "$")
     guard bytes.count == 60, [0, 3, 6].allSatisfy({ bytes[$0] == dollar }), bytes[1] == UInt8(ascii: "2"),
-      [UInt8(ascii: "a"), UInt8(ascii: "b"), UInt8(ascii: "y")].contains(bytes[2]),
-      let cost = Int(String(decoding: bytes[4..<6], as: UTF8.self)), bytes[7...].allSatisfy(Self.isDigit)
+      "aby".utf8.contains(bytes[2]), let cost = Int(String(decoding: bytes[4..<6], as: UTF8.self)),
+      // The digits of bcrypt's own base 64.
+      bytes[7...].allSatisfy({ $0.isLetterOrDigit || "./".utf8.contains($0) })
     else { throw .notBcrypt }
     guard Self.costs.contains(cost) else { throw .cost(cost) }
     self.cost = cost
     self.text = text
-  }
-
-  /// Whether the byte is a digit of bcrypt's own base 64.
-  private static func isDigit(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: ".")...UInt8(ascii: "9"):
-      true
-    default: false
-    }
   }
 
   /// Whether this is the hash of `password`. It takes 2^cost rounds.

@@ -1,4 +1,5 @@
 import Foundation
+import WeirHTTP
 import WeirIO
 
 /// The credentials in a request's Authorization field.
@@ -30,15 +31,8 @@ package enum Credentials: Equatable {
   /// Whether the text is a `b64token` (RFC 6750 §2.1).
   package static func isToken(_ text: some StringProtocol) -> Bool {
     let body = text.utf8.prefix { $0 != UInt8(ascii: "=") }
-    let isBodyRight = body.allSatisfy { byte in
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"):
-        true
-      default: Array("-._~+/".utf8).contains(byte)
-      }
-    }
-    return !body.isEmpty && isBodyRight && text.utf8.dropFirst(body.count).allSatisfy { $0 == UInt8(ascii: "=") }
+    return !body.isEmpty && body.allSatisfy { $0.isLetterOrDigit || "-._~+/".utf8.contains($0) }
+      && text.utf8.dropFirst(body.count).allSatisfy { $0 == UInt8(ascii: "=") }
   }
 }
 

@@ -46,7 +46,7 @@ public final class MetricsMonitor: InlineEventMonitor {
     families = try ClientMetrics(registry, destinations: shown)
     destinations = DestinationIndex(families, limit: destinationLimit)
     self.destinationLimit = destinationLimit
-    recent = registry.companion { RecentRequests(hasReader: false) }
+    recent = registry.companion { RecentRequests() }
     try registry.register(
       OpenConnections(destinations: destinations, limit: SeriesLimits(destinations: shown).connectionStates))
     registry.beforeEachPage { [destinations] in

@@ -59,13 +59,6 @@ extension Exporter {
   }
 }
 
-extension Exporter.Options {
-  /// The reason why ``headers`` must not hold this field; nil if it may.
-  package static func problem(header name: String, value: String) -> String? {
-    FixedFields.problem(name, value)
-  }
-}
-
 extension Exporter.Limits {
   /// These limits with invalid numbers brought into range, and with no more connections than the process has
   /// descriptors for.
@@ -78,5 +71,55 @@ extension Exporter.Limits {
     limits.concurrentScrapes = max(1, min(concurrentScrapes, limits.connections * 3 / 4))
     if !(scrapeTimeout > 0) { limits.scrapeTimeout = Exporter.Limits().scrapeTimeout }
     return limits
+  }
+}
+
+/// Something that a POST or PUT at a path of the exporter's address does to the program, such as a reload.
+package struct AdminAction: Sendable {
+  package typealias Result = ExporterPage.Response
+  /// Does it, and calls `done` once with the result, on any thread. Called on the exporter's thread; must not block.
+  package typealias Act = @Sendable (_ done: @escaping @Sendable (Result) -> Void) -> Void
+
+  let act: Act?
+  let refusal: String
+
+  /// - Parameters:
+  ///   - act: Nil if it is turned off: then it is answered 403.
+  ///   - refusal: How to turn it on, plain text with its final line feed.
+  package init(_ act: Act?, refusal: String) {
+    self.act = act
+    self.refusal = refusal
+  }
+}
+
+/// A page of the program at a path of the exporter's address. Its content is the program's own.
+package struct ExporterPage: Sendable {
+  package struct Response: Sendable {
+    package var status: Int
+    /// Header fields besides those of every response.
+    package var fields: [(name: String, value: String)]
+    package var body: [UInt8]
+
+    package init(status: Int, fields: [(name: String, value: String)], body: [UInt8]) {
+      self.status = status
+      self.fields = fields
+      self.body = body
+    }
+
+    /// - Parameter text: Plain text, with its final line feed.
+    package init(status: Int, fields: [(name: String, value: String)] = [], text: String) {
+      let type = (name: "Content-Type", value: "text/plain; charset=utf-8")
+      self.init(status: status, fields: fields + [type], body: Array(text.utf8))
+    }
+  }
+
+  /// Makes the page, and calls `done` once with it, on any thread. Called on the exporter's thread; must not block.
+  package typealias Answer =
+    @Sendable (_ request: RequestHead, _ done: @escaping @Sendable (Response) -> Void) -> Void
+
+  let answer: Answer
+
+  package init(_ answer: @escaping Answer) {
+    self.answer = answer
   }
 }

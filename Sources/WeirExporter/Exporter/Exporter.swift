@@ -26,7 +26,11 @@ public final class Exporter: Sendable {
   /// The registry that is shown.
   public let registry: Registry
   private let listenAddress: SocketAddress
-  private let site: Site
+  /// With the limits as the user gave them.
+  let options: Options
+  let access: AccessPolicy
+  let fields: FixedFields
+  let metrics: ScrapeMetrics
   private let state = Mutex(State.idle)
 
   private enum State {
@@ -34,7 +38,7 @@ public final class Exporter: Sendable {
     case starting
     /// Keeps the exporter itself alive. If it went away with its last reference, the missing page would be noticed too
     /// late.
-    case running(Endpoint, Exporter)
+    case running(ExporterServer, Exporter)
   }
 
   /// Makes an exporter and registers its own metrics. Several exporters may show one registry.
@@ -51,7 +55,22 @@ public final class Exporter: Sendable {
       throw ExporterError(error)
     }
     self.registry = registry
-    site = try Site(registry: registry, options: options)
+    self.options = options
+    access = AccessPolicy(try options.access.map(AccessRules.init))
+    fields = try FixedFields(extra: options.headers)
+    do throws(RegistryError) {
+      metrics = try ScrapeMetrics(registry, hasAccessControl: options.access != nil)
+      if options.registersProcessMetrics { try Self.registerProcess(in: registry) }
+    } catch {
+      throw ExporterError(error)
+    }
+  }
+
+  /// Registers the process' metrics, unless another exporter or the user has registered metrics of these names.
+  private static func registerProcess(in registry: Registry) throws(RegistryError) {
+    let collector = ProcessCollector()
+    if !collector.metrics.contains(where: { registry.isRegistered($0.name) }) { try registry.register(collector) }
+    if !registry.isRegistered("weir_build_info") { try BuildInfo.current.register(in: registry) }
   }
 
   /// Begins to listen and to answer.
@@ -77,36 +96,30 @@ public final class Exporter: Sendable {
     }
     guard mayStart else { throw .alreadyStarted }
     do throws(ExporterError) {
-      let endpoint = try Endpoint(opening(), site)
-      state.withLock { $0 = .running(endpoint, self) }
+      let server = try ExporterServer(opening(), of: self)
+      state.withLock { $0 = .running(server, self) }
     } catch {
       state.withLock { $0 = .idle }
       throw error
     }
   }
 
-  /// The loop that answers; nil while it doesn't run.
-  package var loop: EventLoop? {
-    state.withLock { state -> EventLoop? in
-      guard case .running(let endpoint, _) = state else { return nil }
-      return endpoint.loop
-    }
+  private var server: ExporterServer? {
+    state.withLock { if case .running(let server, _) = $0 { server } else { nil } }
   }
 
+  /// The loop that answers; nil while it doesn't run.
+  package var loop: EventLoop? { server?.loop }
+
   /// The address on which it listens, with the real port; nil while it doesn't run.
-  public var address: String? {
-    state.withLock { state -> String? in
-      guard case .running(let endpoint, _) = state else { return nil }
-      return "\(endpoint.address)"
-    }
-  }
+  public var address: String? { server.map { "\($0.address)" } }
 
   /// Changes the access to the pages from the next request on, for a configuration that is read again. Nil lets
   /// everybody in. It may be called on any thread, whether or not the exporter runs. An equal access control changes
   /// nothing; after any change, passwords that were right are hashed once more.
   /// - Throws: ``ExporterError`` with ``ExporterError/Code/invalidAccess``; then nothing changes.
   public func setAccess(_ access: AccessControl?) throws(ExporterError) {
-    site.access.set(try AccessRules.of(access))
+    self.access.set(try access.map(AccessRules.init))
   }
 
   /// Stops listening, lets scrapes that run end within `grace` seconds, and returns when all is closed.
@@ -115,19 +128,19 @@ public final class Exporter: Sendable {
   /// at once, because `isReady` runs on the exporter's own thread. A collector that calls `stop` waits for its own
   /// scrape, so that all of `grace` passes.
   public func stop(grace: Double = 5) {
-    takeEndpoint()?.stop(grace: grace)
+    takeServer()?.stop(grace: grace)
   }
 
   /// Stops as the other `stop(grace:)` does, without blocking a thread.
   public func stop(grace: Double = 5) async {
-    await takeEndpoint()?.stop(grace: grace)
+    await takeServer()?.stop(grace: grace)
   }
 
-  private func takeEndpoint() -> Endpoint? {
+  private func takeServer() -> ExporterServer? {
     state.withLock { state in
-      guard case .running(let endpoint, _) = state else { return nil }
+      guard case .running(let server, _) = state else { return nil }
       state = .idle
-      return endpoint
+      return server
     }
   }
 }

@@ -8,15 +8,7 @@ struct FixedFields: Sendable {
   let common: ResponseFields
   private let policy: String?
 
-  /// Fields that depend on the response. A fixed value would contradict it.
-  private static let reserved: Set<String> = [
-    "allow", "connection", "content-encoding", "content-length", "content-type", "date", "keep-alive", "retry-after",
-    "trailer", "transfer-encoding", "upgrade", "vary", "www-authenticate",
-  ]
-
-  private static let defaults = [
-    ("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"),
-  ]
+  private static let defaults = [("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff")]
 
   /// - Parameter extra: The user's fields. They replace the exporter's own fields of the same names.
   init(extra: [String: String]) throws(ExporterError) {
@@ -25,21 +17,11 @@ struct FixedFields: Sendable {
     guard names.count == extra.count else { throw .invalidHeader("two names differ only in case") }
     for (name, value) in Self.defaults where !names.contains(FieldSyntax.lowercased(name)) { fields.add(name, value) }
     for (name, value) in extra.sorted(by: { $0.key < $1.key }) {
-      if let problem = Self.problem(name, value) { throw .invalidHeader(problem) }
+      if let problem = Exporter.Options.problem(header: name, value: value) { throw .invalidHeader(problem) }
       fields.add(name, value)
     }
     common = fields
     policy = names.contains("content-security-policy") ? nil : LandingPage.securityPolicy
-  }
-
-  /// The reason why a field can't be sent with every response; nil if it can.
-  static func problem(_ name: String, _ value: String) -> String? {
-    if reserved.contains(FieldSyntax.lowercased(name)) { return "\(name) is set by the exporter" }
-    guard FieldSyntax.isToken(name) else {
-      return "\(name.debugDescription) is not a field name"
-    }
-    let hasControls = !value.utf8.allSatisfy(\.isFieldContent)
-    return hasControls ? "the value of \(name) holds a control character" : nil
   }
 
   func page(_ variant: ScrapeRequest.Variant) -> ResponseFields {
@@ -85,4 +67,20 @@ struct FixedFields: Sendable {
   }
 
   private static let vary = "Accept, Accept-Encoding"
+}
+
+extension Exporter.Options {
+  /// Fields that depend on the response. A fixed value would contradict it.
+  private static let reserved: Set<String> = [
+    "allow", "connection", "content-encoding", "content-length", "content-type", "date", "keep-alive", "retry-after",
+    "trailer", "transfer-encoding", "upgrade", "vary", "www-authenticate",
+  ]
+
+  /// The reason why ``headers`` must not hold this field; nil if it may.
+  package static func problem(header name: String, value: String) -> String? {
+    if reserved.contains(FieldSyntax.lowercased(name)) { return "\(name) is set by the exporter" }
+    guard FieldSyntax.isToken(name) else { return "\(name.debugDescription) is not a field name" }
+    let hasControls = !value.utf8.allSatisfy(\.isFieldContent)
+    return hasControls ? "the value of \(name) holds a control character" : nil
+  }
 }

@@ -13,27 +13,27 @@ struct LandingPage: Sendable {
 
   static let securityPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'"
 
-  func html(_ log: ScrapeLog, isReady: Bool, now: MonotonicTime) -> String {
+  func html(_ log: ScrapeLog, isReady: Bool, now: MonotonicTime) -> HTML {
     """
     <!doctype html>
     <html lang="en">
     <head>
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
-    <title>\(Self.escaped(title))</title>
+    <title>\(title)</title>
     <style>\(Self.style)</style>
     </head>
     <body>
-    <h1>\(Self.escaped(title))</h1>
+    <h1>\(title)</h1>
     <p>weir \(WeirInfo.version), listening for \(QuantityText.duration(now.seconds(since: since)))</p>
     <ul>
-    \(hasStatus ? statusLine : "")<li><a href="metrics">/metrics</a> <span>what was measured, for Prometheus</span></li>
+    \(statusLine)<li><a href="metrics">/metrics</a> <span>what was measured, for Prometheus</span></li>
     <li><a href="-/healthy">/-/healthy</a> <span>answers while the process lives</span></li>
     <li><a href="-/ready">/-/ready</a> <span class="\(isReady ? "good" : "bad")">\(isReady ? "ready" : "not ready")</span></li>
     </ul>
     <h2>Scrapes</h2>
-    \(log.lastAnswer == nil ? invitation : "")<table>
-    \(log.lastAnswer.map { Self.rows($0, now: now) } ?? "")<tr><th>Answered</th><td>\(log.answerCount)</td></tr>
+    \(HTML.when(log.lastAnswer == nil, invitation))<table>
+    \(log.lastAnswer.map { Self.rows($0, now: now) } ?? HTML())<tr><th>Answered</th><td>\(log.answerCount)</td></tr>
     <tr><th>Refused</th><td>\(Self.refused(log, now: now))</td></tr>
     <tr><th>Waiting</th><td>\(log.waitingCount)</td></tr>
     </table>
@@ -43,11 +43,13 @@ struct LandingPage: Sendable {
     """
   }
 
-  private var statusLine: String {
-    "<li><a href=\"status\">/status</a> <span>what is wrong, and how requests fare, for people on call</span></li>\n"
+  private var statusLine: HTML {
+    guard hasStatus else { return HTML() }
+    return
+      "<li><a href=\"status\">/status</a> <span>what is wrong, and how requests fare, for people on call</span></li>\n"
   }
 
-  private static func rows(_ last: ScrapeLog.Answer, now: MonotonicTime) -> String {
+  private static func rows(_ last: ScrapeLog.Answer, now: MonotonicTime) -> HTML {
     """
     <tr><th>Last</th><td>\(QuantityText.duration(now.seconds(since: last.time))) ago, \
     in \(QuantityText.duration(last.seconds))</td></tr>
@@ -63,29 +65,24 @@ struct LandingPage: Sendable {
     return answer.variant.coding == .gzip ? "\(plain), sent as \(QuantityText.bytes(answer.size)) of gzip" : plain
   }
 
-  private static func refused(_ log: ScrapeLog, now: MonotonicTime) -> String {
+  private static func refused(_ log: ScrapeLog, now: MonotonicTime) -> HTML {
     guard let last = log.lastRefusal else { return "0" }
     let age = QuantityText.duration(now.seconds(since: last.time))
     return "<span class=\"bad\">\(log.refusalCount)</span>, last \(age) ago (\(last.status))"
   }
 
-  private var invitation: String {
+  private var invitation: HTML {
     """
     <p>None yet. For Prometheus:</p>
     <pre>scrape_configs:
       - job_name: weir
         static_configs:
-          - targets: ["\(Self.escaped(address))"]</pre>
+          - targets: ["\(address)"]</pre>
 
     """
   }
 
-  static func escaped(_ text: String) -> String {
-    let markup: HTML = "\(text)"
-    return String(decoding: markup.bytes, as: UTF8.self)
-  }
-
-  private static let style = """
+  private static let style: HTML = """
     :root{color-scheme:light dark;--line:#8884;--link:#0860c4;--good:#0a7a3c;--bad:#c02020}\
     @media(prefers-color-scheme:dark){:root{--link:#7ab7ff;--good:#5fd08c;--bad:#ff8a80}}\
     body{font:16px/1.5 system-ui,sans-serif;max-width:40rem;margin:2rem auto;padding:0 1rem;overflow-wrap:anywhere}\

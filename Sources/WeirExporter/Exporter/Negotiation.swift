@@ -21,28 +21,21 @@ extension Exposition.Format {
   }
 
   private static let textType = MediaType(
-    type: "text", subtype: "plain", parameters: ["version": "0.0.4", "charset": "utf-8"])
+    name: "text/plain", group: "text/*", parameters: ["version": "0.0.4", "charset": "utf-8"])
   private static let openMetricsType = MediaType(
-    type: "application", subtype: "openmetrics-text", parameters: ["version": "1.0.0", "charset": "utf-8"])
+    name: "application/openmetrics-text", group: "application/*", parameters: ["version": "1.0.0", "charset": "utf-8"])
 }
 
 private struct MediaType: Sendable {
-  let type: String
-  let subtype: String
-  let parameters: [String: String]
   let name: String
-
-  init(type: String, subtype: String, parameters: [String: String]) {
-    self.type = type
-    self.subtype = subtype
-    self.parameters = parameters
-    name = type + "/" + subtype
-  }
+  /// The range of all types that begin alike.
+  let group: String
+  let parameters: [String: String]
 
   /// How specifically a range names this type; nil if it doesn't.
   func specificity(of range: Preference) -> Int? {
     let isNamed = range.name == name
-    guard isNamed || range.name == type + "/*" || range.name == "*/*" else { return nil }
+    guard isNamed || range.name == group || range.name == "*/*" else { return nil }
     var matched: Set<String> = []
     for parameter in range.parameters {
       // Names here need no escaping, so they satisfy every escaping scheme that a scraper understands.
@@ -86,9 +79,7 @@ extension [Preference] {
 package enum PageCoding: Hashable, Sendable {
   case identity
   case gzip
-}
 
-extension PageCoding {
   /// The coding that a request's Accept-Encoding field asks for; nil if it refuses all (RFC 9110 §12.5.3).
   ///
   /// A missing field allows any coding. Then identity is the one that every client can read. A field that allows gzip

@@ -8,40 +8,27 @@ package final class RecentRequests: Sendable {
   /// How long a slow request is kept at least, in seconds.
   package static let memory = 300.0
 
-  private struct Slow {
-    /// The slowest first.
-    var requests: [RecentRequest] = []
-
-    mutating func add(_ request: RecentRequest) {
-      let place = requests.firstIndex { $0.seconds < request.seconds } ?? requests.count
-      requests.insert(request, at: place)
-      if requests.count > RecentRequests.most { requests.removeLast() }
-    }
-  }
-
   private struct State {
     /// The oldest first; a ring once it is full.
     var failures: [RecentRequest] = []
     var oldest = 0
-    /// The slowest requests since `began`, and those of the five minutes before.
-    var present = Slow()
-    var before = Slow()
+    /// The slowest requests since `began`, and those of the five minutes before. The slowest first.
+    var present: [RecentRequest] = []
+    var before: [RecentRequest] = []
     var began = MonotonicTime.now
   }
 
   private let state = Mutex(State())
   /// A request must take longer than this, in seconds, to be among the slowest; the bits of a `Double`.
   private let threshold = Atomic<UInt64>(0)
-  private let hasReader: Atomic<Bool>
+  private let hasReader = Atomic(false)
 
-  /// - Parameter hasReader: Whether anybody asks for the lists, so that they are kept.
-  package init(hasReader: Bool = true) {
-    self.hasReader = Atomic(hasReader)
-  }
+  package init() {}
 
   /// Whether requests are to be noted.
   package var isOn: Bool { hasReader.load(ordering: .relaxed) }
 
+  /// Has requests noted from now on. Called by the reader of the lists.
   package func turnOn() { hasReader.store(true, ordering: .relaxed) }
 
   /// Whether a request that took so long is to be noted by ``noteSlow(_:)``. Takes no lock.
@@ -51,8 +38,10 @@ package final class RecentRequests: Sendable {
 
   package func noteSlow(_ request: RecentRequest) {
     state.withLock { state in
-      state.present.add(request)
-      let last = state.present.requests.count < Self.most ? 0 : state.present.requests.last?.seconds ?? 0
+      let place = state.present.firstIndex { $0.seconds < request.seconds } ?? state.present.count
+      state.present.insert(request, at: place)
+      if state.present.count > Self.most { state.present.removeLast() }
+      let last = state.present.count < Self.most ? 0 : state.present.last?.seconds ?? 0
       threshold.store(last.bitPattern, ordering: .relaxed)
     }
   }
@@ -72,7 +61,7 @@ package final class RecentRequests: Sendable {
   package var lists: (failures: [RecentRequest], slowest: [RecentRequest]) {
     state.withLock { state in
       let failures = state.failures[state.oldest...] + state.failures[..<state.oldest]
-      let slowest = (state.present.requests + state.before.requests).sorted { $0.seconds > $1.seconds }
+      let slowest = (state.present + state.before).sorted { $0.seconds > $1.seconds }
       return (failures.reversed(), Array(slowest.prefix(Self.most)))
     }
   }
@@ -82,8 +71,8 @@ package final class RecentRequests: Sendable {
     state.withLock { state in
       let age = now.seconds(since: state.began)
       guard age >= Self.memory else { return }
-      state.before = age < 2 * Self.memory ? state.present : Slow()
-      state.present = Slow()
+      state.before = age < 2 * Self.memory ? state.present : []
+      state.present = []
       state.began = now
       threshold.store(0, ordering: .relaxed)
     }

@@ -24,7 +24,7 @@ package final class GatewayMetrics: Sendable {
   let tunnels: TunnelMetrics
   let limits: LimitMetrics
   /// Single requests, which the status page shows beside the metrics.
-  let recent = RecentRequests(hasReader: false)
+  let recent = RecentRequests()
   private let reloadSuccessful: Gauge
   private let reloadTime: Gauge
   private let client: MetricsMonitor?

@@ -130,7 +130,7 @@ enum Sample {
     ]
     var version = 0
     for other in others {
-      for _ in 0..<2 { policy.set(try AccessRules.of(other)) }
+      for _ in 0..<2 { policy.set(try other.map(AccessRules.init)) }
       let changed = try #require(policy.rules(since: version))
       #expect(changed.version == version + 1)
       version = changed.version

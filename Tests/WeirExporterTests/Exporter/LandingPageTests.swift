@@ -8,12 +8,13 @@ import WeirMetrics
   private let start = MonotonicTime(nanoseconds: 0)
   private let now = MonotonicTime(nanoseconds: 90_000_000_000)
 
-  private func page(_ title: String = "shop") -> LandingPage {
-    LandingPage(title: title, address: "127.0.0.1:9464", since: start)
+  private func html(_ title: String = "shop", _ log: ScrapeLog = ScrapeLog(), isReady: Bool = true) -> String {
+    let page = LandingPage(title: title, address: "127.0.0.1:9464", since: start)
+    return String(decoding: page.html(log, isReady: isReady, now: now).bytes, as: UTF8.self)
   }
 
   @Test func invitesPrometheusBeforeTheFirstScrape() {
-    let html = page().html(ScrapeLog(), isReady: true, now: now)
+    let html = html()
     #expect(html.contains("- targets: [\"127.0.0.1:9464\"]"))
     #expect(html.contains("listening for 90 s"))
     #expect(html.contains("<span class=\"good\">ready</span>"))
@@ -27,7 +28,7 @@ import WeirMetrics
     log.answered(answer, variant, seconds: 0.0042, at: MonotonicTime(nanoseconds: 78_000_000_000))
     log.refused(status: 503, at: MonotonicTime(nanoseconds: 60_000_000_000))
     log.waitingCount = 3
-    let html = page().html(log, isReady: false, now: now)
+    let html = html("shop", log, isReady: false)
     for text in [
       "12 s ago, in 4.2 ms", "OpenMetrics 1.0.0, filtered", "2.3 MB, sent as 1.5 kB of gzip",
       "<tr><th>Answered</th><td>1</td></tr>", ">1</span>, last 30 s ago (503)", "<span class=\"bad\">not ready</span>",
@@ -38,13 +39,13 @@ import WeirMetrics
   }
 
   @Test func theTitleCannotAddMarkup() {
-    let html = page("<script>alert('a & \"b\"')</script>\u{0}").html(ScrapeLog(), isReady: true, now: now)
+    let html = html("<script>alert('a & \"b\"')</script>\u{0}")
     #expect(!html.contains("<script"))
     #expect(html.contains("&lt;script&gt;alert(&#39;a &amp; &quot;b&quot;&#39;)&lt;/script&gt;\u{FFFD}"))
   }
 
   @Test func loadsNothing() {
-    let html = page().html(ScrapeLog(), isReady: true, now: now)
+    let html = html()
     for forbidden in ["src=", "http:", "https:", "//", "<script", "<link", "@import", "url("] {
       #expect(!html.contains(forbidden), "\(forbidden)")
     }

@@ -29,7 +29,7 @@ final class PageSenders {
     // `onAbort` is called only once. For a client that first ended its sending side and then left, it wasn't called
     // again.
     active.removeAll { $0.exchange.isEnded }
-    if active.count >= limit, !cutOffWhoDoesNotRead(at: exchange.loop.turnTime) { return false }
+    if active.count >= limit, !cutOffStalledClient(at: exchange.loop.turnTime) { return false }
     let sender = PageSender(body, exchange)
     active.append(sender)
     exchange.onAbort = { [weak self, weak sender, unowned exchange] in
@@ -43,7 +43,7 @@ final class PageSenders {
     return true
   }
 
-  private func cutOffWhoDoesNotRead(at now: MonotonicTime) -> Bool {
+  private func cutOffStalledClient(at now: MonotonicTime) -> Bool {
     let longest = active.min { ($0.exchange.blockedSince ?? now) < ($1.exchange.blockedSince ?? now) }
     guard let longest, let since = longest.exchange.blockedSince, now.seconds(since: since) >= Self.patience else {
       return false

@@ -1,3 +1,4 @@
+import WeirIO
 import WeirMetrics
 
 /// The exporter's metrics of itself.
@@ -5,10 +6,11 @@ struct ScrapeMetrics: Sendable {
   private let scrapes: CounterFamily<String>
   private let duration: Histogram
   private let size: Histogram
-  private let loopLag: Histogram
+  /// How long due timers of the exporter's event loop have waited.
+  let loopLag: Histogram
 
-  /// - Parameter asksWhoComes: Whether a scrape may be answered 401.
-  init(_ registry: Registry, asksWhoComes: Bool = false) throws(RegistryError) {
+  /// - Parameter hasAccessControl: Whether a scrape may be answered 401.
+  init(_ registry: Registry, hasAccessControl: Bool = false) throws(RegistryError) {
     scrapes = try registry.counter(
       "weir_scrapes_total", help: "Requests to the metrics page, by status.", labels: "code")
     duration = try registry.histogram(
@@ -20,7 +22,7 @@ struct ScrapeMetrics: Sendable {
       buckets: .exponential(start: 1024, factor: 4, count: 8))
     loopLag = try LoopLag.histogram(in: registry).with("metrics")
     // The codes that a scraper meets are made at zero, so that the first failure is an increase.
-    for code in ["200", "503"] + (asksWhoComes ? ["401"] : []) { _ = scrapes.with(code) }
+    for code in ["200", "503"] + (hasAccessControl ? ["401"] : []) { _ = scrapes.with(code) }
   }
 
   func answered(_ page: RenderedPage, seconds: Double) {
@@ -29,12 +31,38 @@ struct ScrapeMetrics: Sendable {
     size.observe(Double(page.body.count))
   }
 
-  /// A due timer of the exporter's event loop has waited for so many seconds.
-  func loopLag(_ seconds: Double) {
-    loopLag.observe(seconds)
-  }
-
   func refused(status: Int) {
     scrapes.with(String(status)).increment()
+  }
+}
+
+/// The facts about scrapes that the landing page shows.
+struct ScrapeLog: Sendable {
+  struct Answer: Sendable {
+    let time: MonotonicTime
+    let seconds: Double
+    let variant: ScrapeRequest.Variant
+    let size: Int
+    let plainSize: Int
+  }
+
+  /// The number of scrapes that wait for a page at this moment.
+  var waitingCount = 0
+  private(set) var answerCount = 0
+  private(set) var refusalCount = 0
+  private(set) var lastAnswer: Answer?
+  private(set) var lastRefusal: (time: MonotonicTime, status: Int)?
+
+  mutating func answered(
+    _ page: RenderedPage, _ variant: ScrapeRequest.Variant, seconds: Double, at time: MonotonicTime
+  ) {
+    answerCount += 1
+    lastAnswer = Answer(
+      time: time, seconds: seconds, variant: variant, size: page.body.count, plainSize: page.plainSize)
+  }
+
+  mutating func refused(status: Int, at time: MonotonicTime) {
+    refusalCount += 1
+    lastRefusal = (time, status)
   }
 }

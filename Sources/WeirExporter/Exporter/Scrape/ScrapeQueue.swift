@@ -14,13 +14,14 @@ struct ScrapeQueue: Sendable {
 
   private struct Entry {
     let rendering: Rendering
+    var isRunning = false
     var waiters: [Waiter]
   }
 
   private let waiterLimit: Int
   private let width: Int
-  private var queued: [Entry] = []
-  private var running: [Entry] = []
+  /// The pages that are being written, and those that will be in this order.
+  private var entries: [Entry] = []
   private var nextID = 0
   private(set) var waiterCount = 0
 
@@ -36,10 +37,10 @@ struct ScrapeQueue: Sendable {
   mutating func add(_ waiter: Waiter, for variant: Variant) -> Bool {
     guard waiterCount < waiterLimit else { return false }
     waiterCount += 1
-    if let index = queued.firstIndex(where: { $0.rendering.variant == variant }) {
-      queued[index].waiters.append(waiter)
+    if let index = entries.firstIndex(where: { !$0.isRunning && $0.rendering.variant == variant }) {
+      entries[index].waiters.append(waiter)
     } else {
-      queued.append(Entry(rendering: Rendering(id: nextID, variant: variant), waiters: [waiter]))
+      entries.append(Entry(rendering: Rendering(id: nextID, variant: variant), waiters: [waiter]))
       nextID += 1
     }
     return true
@@ -48,18 +49,18 @@ struct ScrapeQueue: Sendable {
   /// The page to write now, if there is one and a writer is free. After each change, call it again until it returns
   /// nil.
   mutating func start() -> Rendering? {
-    guard running.count < width, let index = queued.firstIndex(where: { !isRunning($0.rendering.variant) }) else {
-      return nil
-    }
-    let entry = queued.remove(at: index)
-    running.append(entry)
-    return entry.rendering
+    let running = entries.filter(\.isRunning).map(\.rendering.variant)
+    guard running.count < width,
+      let index = entries.firstIndex(where: { !$0.isRunning && !running.contains($0.rendering.variant) })
+    else { return nil }
+    entries[index].isRunning = true
+    return entries[index].rendering
   }
 
   /// Ends a rendering. Returns the scrapes that still wait for it, in the order in which they came.
   mutating func finish(_ rendering: Rendering) -> [Waiter] {
-    guard let index = running.firstIndex(where: { $0.rendering.id == rendering.id }) else { return [] }
-    let waiters = running.remove(at: index).waiters
+    guard let index = entries.firstIndex(where: { $0.isRunning && $0.rendering.id == rendering.id }) else { return [] }
+    let waiters = entries.remove(at: index).waiters
     waiterCount -= waiters.count
     return waiters
   }
@@ -67,24 +68,12 @@ struct ScrapeQueue: Sendable {
   /// Removes a scrape that waits no longer: its time is up or its client has gone. A page without a waiting scrape
   /// isn't begun; one that has begun can't be stopped.
   mutating func remove(_ waiter: Waiter) {
-    if Self.remove(waiter, from: &queued) {
-      queued.removeAll { $0.waiters.isEmpty }
-      waiterCount -= 1
-    } else if Self.remove(waiter, from: &running) {
-      waiterCount -= 1
-    }
-  }
-
-  private func isRunning(_ variant: Variant) -> Bool {
-    running.contains { $0.rendering.variant == variant }
-  }
-
-  private static func remove(_ waiter: Waiter, from entries: inout [Entry]) -> Bool {
     for index in entries.indices {
       guard let position = entries[index].waiters.firstIndex(of: waiter) else { continue }
       entries[index].waiters.remove(at: position)
-      return true
+      waiterCount -= 1
+      if entries[index].waiters.isEmpty, !entries[index].isRunning { entries.remove(at: index) }
+      return
     }
-    return false
   }
 }

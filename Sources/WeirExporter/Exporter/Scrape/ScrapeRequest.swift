@@ -1,3 +1,4 @@
+import WeirHTTP
 package import WeirMetrics
 
 /// A request to `/metrics`: the page that it asks for, and its timeout.
@@ -10,18 +11,20 @@ package struct ScrapeRequest: Hashable, Sendable {
     package let names: Set<String>?
   }
 
-  /// A request that gets no page.
-  package enum Refusal: Error, Hashable {
-    case malformedFilter
-    case noAcceptableCoding
+  /// The response to a request that gets no page.
+  package struct Refusal: Error, Hashable {
+    let status: Int
+    let text: String
+
+    static let malformedFilter = Self(status: 400, text: "a name[] in the query is not percent-encoded UTF-8\n")
+    static let noAcceptableCoding = Self(
+      status: 406, text: "Accept-Encoding refuses both gzip and identity, the only codings there are\n")
   }
 
   package let variant: Variant
   /// Seconds within which the request must be answered.
   package let timeout: Double
-}
 
-extension ScrapeRequest {
   /// - Parameters: The values of the header fields with these names; nil if the request has none.
   package init(
     query: String?, accept: String?, acceptEncoding: String?, announcedTimeout: String?, timeoutLimit: Double
@@ -39,18 +42,42 @@ extension ScrapeRequest {
   }
 }
 
-extension ScrapeRequest.Refusal {
-  var status: Int {
-    switch self {
-    case .malformedFilter: 400
-    case .noAcceptableCoding: 406
-    }
+/// Names and values of a query in the form that browsers send (WHATWG URL, `application/x-www-form-urlencoded`).
+package struct QueryItems: Sendable {
+  /// Thrown for a pair whose percent-encoding is broken, or whose bytes aren't UTF-8.
+  package struct Malformed: Error, Hashable {}
+
+  private let query: Substring
+
+  package init(_ query: String) {
+    self.query = Substring(query)
   }
 
-  var text: String {
-    switch self {
-    case .malformedFilter: "a name[] in the query is not percent-encoded UTF-8\n"
-    case .noAcceptableCoding: "Accept-Encoding refuses both gzip and identity, the only codings there are\n"
+  /// The values of `name`, in their order.
+  /// - Throws: ``Malformed`` if one of them can't be decoded. Other pairs may be broken.
+  package func values(of name: String) throws(Malformed) -> [String] {
+    var values: [String] = []
+    for pair in query.utf8.split(separator: UInt8(ascii: "&")) {
+      let key = pair.prefix { $0 != UInt8(ascii: "=") }
+      guard Self.decoded(key) == name else { continue }
+      guard let value = Self.decoded(pair[key.endIndex...].dropFirst()) else { throw Malformed() }
+      values.append(value)
     }
+    return values
+  }
+
+  private static func decoded(_ text: Substring.UTF8View) -> String? {
+    var bytes: [UInt8] = []
+    var rest = text
+    while let byte = rest.popFirst() {
+      switch byte {
+      case UInt8(ascii: "+"): bytes.append(UInt8(ascii: " "))
+      case UInt8(ascii: "%"):
+        guard let high = rest.popFirst()?.hexValue, let low = rest.popFirst()?.hexValue else { return nil }
+        bytes.append(high << 4 | low)
+      default: bytes.append(byte)
+      }
+    }
+    return String(validating: bytes, as: UTF8.self)
   }
 }

@@ -1,22 +1,32 @@
 import Dispatch
 import WeirIO
+import WeirMetrics
 import WeirServer
 
 /// The listening part of an exporter: its thread, its socket and its server.
-final class Endpoint: Sendable {
+final class ExporterServer: Sendable {
   let address: SocketAddress
   let loop: EventLoop
   private let server: Server
 
-  init(_ listener: Listener, _ site: Site) throws(ExporterError) {
+  init(_ listener: Listener, of exporter: Exporter) throws(ExporterError) {
     do throws(Errno) { loop = try EventLoop(name: "weir-exporter") } catch { throw ExporterError(error) }
-    loop.post { [loop, metrics = site.metrics] in loop.observeLag { metrics.loopLag($0) } }
-    self.address = listener.address
-    let limits = site.limits.within(descriptors: DescriptorLimit.current)
+    loop.post { [loop, lag = exporter.metrics.loopLag] in loop.observeLag { lag.observe($0) } }
+    address = listener.address
+    let options = exporter.options
+    let limits = options.limits.within(descriptors: DescriptorLimit.current)
+    var serverLimits = ServerLimits()
+    serverLimits.connections = limits.connections
+    serverLimits.headerBytes = 16 * 1024
+    serverLimits.bodyBytes = 64 * 1024
+    // Longer than Prometheus keeps its side open (five minutes), so that no scrape meets a connection that is being
+    // closed.
+    serverLimits.idleTimeout = 330
+    serverLimits.stopLinger = options.stopLinger
     server = Server(
-      listener: listener, loop: loop, limits: site.serverLimits(limits),
-      handler: site.handler(on: loop, address: listener.address, limits: limits), secure: site.secure,
-      onEvent: site.onServerEvent)
+      listener: listener, loop: loop, limits: serverLimits,
+      handler: ExporterHandler(exporter, on: loop, address: address, limits: limits), secure: options.secure,
+      onEvent: options.onServerEvent)
     server.start()
   }
 

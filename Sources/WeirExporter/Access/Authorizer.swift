@@ -30,7 +30,7 @@ final class AccessPolicy: Sendable {
 }
 
 /// Applies the present access rules to requests. Confined to its loop.
-final class Door {
+final class Authorizer {
   private let policy: AccessPolicy
   private let loop: EventLoop
   private var version = -1
