@@ -119,7 +119,8 @@ struct EntryCollector {
   }
 
   private static func isBefore(_ left: Answer.Entry, _ right: Answer.Entry) -> Bool {
-    (left.address.sortKey, left.port ?? 0) < (right.address.sortKey, right.port ?? 0)
+    let (one, other) = (left.address.sortKey, right.address.sortKey)
+    return one == other ? left.port ?? 0 < right.port ?? 0 : one < other
   }
 
   private static func isBetter(_ entry: Answer.Entry, than other: Answer.Entry) -> Bool {
@@ -130,20 +131,56 @@ struct EntryCollector {
 
 extension IPAddress {
   /// Orders addresses by their number, IPv4 before IPv6.
-  fileprivate var sortKey: SortKey {
+  fileprivate var sortKey: (version: Int, high: UInt64, low: UInt64) {
     switch self {
-    case .v4(let number): SortKey(version: 4, high: 0, low: UInt64(number))
-    case .v6(let high, let low): SortKey(version: 6, high: high, low: low)
+    case .v4(let number): (4, 0, UInt64(number))
+    case .v6(let high, let low): (6, high, low)
+    }
+  }
+}
+
+/// The reason why a lookup brought no addresses.
+package enum LookupProblem: Error, Hashable, Sendable {
+  /// No answer came in time.
+  case timeout
+  /// The name does not exist (NXDOMAIN).
+  case noSuchName
+  /// The name exists, but has no addresses of the family that was asked for, or no services.
+  case noAddresses
+  /// The name servers failed (SERVFAIL).
+  case serverFailure
+  /// The name servers refuse to answer (REFUSED).
+  case refused
+  case other(String)
+
+  /// A word for metrics, without dynamic text.
+  package var label: String {
+    switch self {
+    case .timeout: "timeout"
+    case .noSuchName: "no_such_name"
+    case .noAddresses: "no_addresses"
+    case .serverFailure: "server_failure"
+    case .refused: "refused"
+    case .other: "other"
     }
   }
 
-  fileprivate struct SortKey: Comparable {
-    let version: Int
-    let high: UInt64
-    let low: UInt64
+  /// Whether the name servers have said that there is nothing. A repeated question would bring the same.
+  var isDefinite: Bool { self == .noSuchName || self == .noAddresses }
 
-    static func < (left: SortKey, right: SortKey) -> Bool {
-      (left.version, left.high, left.low) < (right.version, right.high, right.low)
+  /// A text that can't be a name.
+  static let badName = LookupProblem.other("the name is not valid in DNS")
+}
+
+extension LookupProblem: CustomStringConvertible {
+  package var description: String {
+    switch self {
+    case .timeout: "no name server answered in time"
+    case .noSuchName: "there is no such name"
+    case .noAddresses: "the name has no addresses"
+    case .serverFailure: "the name server failed (SERVFAIL)"
+    case .refused: "the name server refused the question (REFUSED)"
+    case .other(let text): text
     }
   }
 }

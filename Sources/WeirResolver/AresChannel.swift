@@ -45,9 +45,7 @@ final class AresChannel {
   var isIdle: Bool { underWay == 0 && reports.isEmpty && !isTelling }
 
   /// Asks for a name's addresses: in /etc/hosts, then the name servers. `tell` is called at the end of a turn, once.
-  func findAddresses(
-    of name: String, _ family: Question.Family, tell: @escaping (Result<HostAddresses, LookupProblem>) -> Void
-  ) {
+  func findAddresses(of name: String, _ family: Question.Family, tell: @escaping Tell<HostAddresses>) {
     let query = AddressQuery(channel: self, tell: tell)
     ask { handle in
       var hints = ares_addrinfo_hints()
@@ -60,7 +58,7 @@ final class AresChannel {
   }
 
   /// Asks for a name's SRV records. `tell` is called at the end of a turn, once.
-  func findServices(of name: String, tell: @escaping (Result<[ServiceRecord], LookupProblem>) -> Void) {
+  func findServices(of name: String, tell: @escaping Tell<[ServiceRecord]>) {
     let query = ServiceQuery(channel: self, tell: tell)
     ask { handle in
       ares_query(
@@ -205,4 +203,134 @@ extension AresChannel {
 
   /// c-ares is set up once per process. A static property is initialized by one thread alone.
   private static let libraryStatus = AresStatus(rawValue: ares_library_init(ARES_LIB_INIT_ALL))
+}
+
+/// The settings of a channel.
+struct AresSettings {
+  /// The tries at each server. The second waits twice as long as the first (`ares__send_query`).
+  private static let tries = 2
+
+  let servers: ResolverServers
+  /// The path of resolv.conf. Its search list counts for other servers, too.
+  let resolvConf: String
+  /// The seconds that all tries take together.
+  let timeout: Double
+
+  /// Calls `body` with c-ares' options and the mask of those that are set.
+  func withOptions(serverCount: Int, _ body: (inout ares_options, CInt) -> AresStatus) -> AresStatus {
+    // c-ares copies both texts. The lookups are files and DNS, in this order, whatever nsswitch.conf has.
+    resolvConf.withCString { path in
+      "fb".withCString { lookups in
+        var options = ares_options()
+        // HOSTALIASES would have a file read for each question.
+        options.flags = ARES_FLAG_NOALIASES
+        options.timeout = millisecondsPerTry(serverCount: serverCount)
+        options.tries = CInt(Self.tries)
+        options.lookups = UnsafeMutablePointer(mutating: lookups)
+        options.resolvconf_path = UnsafeMutablePointer(mutating: path)
+        let mask =
+          ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS | ARES_OPT_RESOLVCONF
+        return body(&options, mask)
+      }
+    }
+  }
+
+  /// The wait of the first try at each server. Both tries at all servers end at nine tenths of the timeout. So a name has
+  /// an answer if the addresses of one version of IP came, but the question about the other was lost each time.
+  func millisecondsPerTry(serverCount: Int) -> CInt {
+    // The second round is twice as long as the first.
+    let rounds = (1 << Self.tries) - 1
+    return CInt(clamping: max(1, Int(timeout * 900) / (rounds * serverCount)))
+  }
+}
+
+/// Numbers of DNS (RFC 1035 §3.2, RFC 2782).
+enum RecordType {
+  static let internet: CInt = 1
+  static let service: CInt = 33
+}
+
+extension Question.Family {
+  var systemFamily: CInt {
+    switch self {
+    case .any: AF_UNSPEC
+    case .ipv4: AF_INET
+    case .ipv6: AF_INET6
+    }
+  }
+}
+
+/// The reading of datagrams for c-ares: how many in one turn, and with which response code.
+struct DatagramReader {
+  /// The most datagrams of one turn. c-ares reads on as long as there are any.
+  private static let perTurn = 64
+
+  private var left = perTurn
+  /// The response code of the datagram that c-ares works on; nil while it works on none.
+  private(set) var present: ResponseCode?
+
+  mutating func beginTurn() {
+    left = Self.perTurn
+    present = nil
+  }
+
+  mutating func endTurn() {
+    present = nil
+  }
+
+  /// Whether one more may be read in this turn. c-ares is done with the one before.
+  mutating func mayRead() -> Bool {
+    present = nil
+    left -= 1
+    return left >= 0
+  }
+
+  /// Notes the response code, which is the low half of the fourth byte (RFC 1035 §4.1.1).
+  mutating func didRead(_ bytes: UnsafeRawBufferPointer) {
+    if bytes.count >= 4 { present = ResponseCode(rawValue: bytes[3] & 0x0F) }
+  }
+}
+
+extension AresChannel {
+  /// The calls on sockets, which do what c-ares' own do, and three things more. A socket is never inherited by a child
+  /// process, not even for a moment. A closed connection raises no SIGPIPE. Datagrams are limited and looked at.
+  static func makeSocketCalls() -> UnsafeMutablePointer<ares_socket_functions> {
+    let calls = UnsafeMutablePointer<ares_socket_functions>.allocate(capacity: 1)
+    calls.initialize(
+      to: ares_socket_functions(
+        asocket: { family, kind, transport, _ in
+          socket(family, kind | CInt(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), transport)
+        },
+        aclose: { socket, _ in Glibc.close(socket) },
+        aconnect: { socket, address, length, _ in connect(socket, address, length) },
+        arecvfrom: { socket, bytes, count, flags, sender, length, context in
+          guard let context, let bytes else { return -1 }
+          let channel = Unmanaged<AresChannel>.fromOpaque(context).takeUnretainedValue()
+          let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: count)
+          return channel.receive(socket, into: buffer, flags, sender, length)
+        },
+        asendv: { socket, pieces, count, _ in
+          var message = msghdr()
+          message.msg_iov = UnsafeMutablePointer(mutating: pieces)
+          message.msg_iovlen = Int(count)
+          return sendmsg(socket, &message, CInt(MSG_NOSIGNAL))
+        }))
+    return calls
+  }
+
+  /// Reads a datagram, or from a connection, for which c-ares wants no sender.
+  private func receive(
+    _ socket: CInt, into buffer: UnsafeMutableRawBufferPointer, _ flags: CInt,
+    _ sender: UnsafeMutablePointer<sockaddr>?, _ length: UnsafeMutablePointer<socklen_t>?
+  ) -> Int {
+    guard let sender else { return recv(socket, buffer.baseAddress, buffer.count, flags) }
+    guard datagrams.mayRead() else {
+      // The socket is still ready, and the next turn reads on.
+      errno = EAGAIN
+      return -1
+    }
+    let count = recvfrom(socket, buffer.baseAddress, buffer.count, flags, sender, length)
+    if count > 0 { datagrams.didRead(UnsafeRawBufferPointer(rebasing: buffer[..<count])) }
+    return count
+  }
 }

@@ -18,35 +18,39 @@ struct HostAddresses {
   }
 }
 
-/// A question for addresses. c-ares holds a reference until its callback.
-final class AddressQuery {
-  typealias Tell = (Result<HostAddresses, LookupProblem>) -> Void
+/// Hears the result of a question.
+typealias Tell<Found> = (Result<Found, LookupProblem>) -> Void
 
+/// A question that is under way. c-ares holds a reference until its callback.
+class AresQuery<Found> {
   private unowned let channel: AresChannel
-  private let tell: Tell
-  /// Whether the call that asks has not returned. What is known then comes from /etc/hosts.
-  var isInFirstCall = true
+  private let tell: Tell<Found>
 
-  init(channel: AresChannel, tell: @escaping Tell) {
+  init(channel: AresChannel, tell: @escaping Tell<Found>) {
     self.channel = channel
     self.tell = tell
   }
 
+  /// Notes the end.
+  ///
+  /// - Parameter found: What the name servers said; nil if that was nothing.
+  final func ended(_ status: AresStatus, _ found: () -> Result<Found, LookupProblem>?) {
+    let result =
+      (status == .success ? found() : nil) ?? .failure(status.problem(refusal: channel.datagrams.present))
+    channel.ended { [tell] in tell(result) }
+  }
+}
+
+/// A question for addresses.
+final class AddressQuery: AresQuery<HostAddresses> {
+  /// Whether the call that asks has not returned. What is known then comes from /etc/hosts.
+  var isInFirstCall = true
+
   static let callback: ares_addrinfo_callback = { argument, status, _, result in
     guard let argument else { return }
     let query = Unmanaged<AddressQuery>.fromOpaque(argument).takeRetainedValue()
-    query.ended(AresStatus(rawValue: status), result)
+    query.ended(AresStatus(rawValue: status)) { result.map { .success(query.read($0.pointee)) } }
     if let result { ares_freeaddrinfo(result) }
-  }
-
-  private func ended(_ status: AresStatus, _ info: UnsafeMutablePointer<ares_addrinfo>?) {
-    let result: Result<HostAddresses, LookupProblem> =
-      if status == .success, let info {
-        .success(read(info.pointee))
-      } else {
-        .failure(status.problem(refusal: channel.datagrams.present))
-      }
-    channel.ended { [tell] in tell(result) }
   }
 
   private func read(_ info: ares_addrinfo) -> HostAddresses {
@@ -74,33 +78,19 @@ final class AddressQuery {
   }
 }
 
-/// A question for SRV records. c-ares holds a reference until its callback.
-final class ServiceQuery {
-  typealias Tell = (Result<[ServiceRecord], LookupProblem>) -> Void
-
-  private unowned let channel: AresChannel
-  private let tell: Tell
-
-  init(channel: AresChannel, tell: @escaping Tell) {
-    self.channel = channel
-    self.tell = tell
-  }
-
+/// A question for SRV records.
+final class ServiceQuery: AresQuery<[ServiceRecord]> {
   static let callback: ares_callback = { argument, status, _, bytes, count in
     guard let argument else { return }
     let query = Unmanaged<ServiceQuery>.fromOpaque(argument).takeRetainedValue()
-    query.ended(AresStatus(rawValue: status), UnsafeRawBufferPointer(start: bytes, count: Int(count)))
+    query.ended(AresStatus(rawValue: status)) { ServiceQuery.read(bytes, count) }
   }
 
-  private func ended(_ status: AresStatus, _ reply: UnsafeRawBufferPointer) {
-    let result = status == .success ? read(reply) : .failure(status.problem(refusal: channel.datagrams.present))
-    channel.ended { [tell] in tell(result) }
-  }
-
-  private func read(_ reply: UnsafeRawBufferPointer) -> Result<[ServiceRecord], LookupProblem> {
+  private static func read(
+    _ bytes: UnsafeMutablePointer<UInt8>?, _ count: CInt
+  ) -> Result<[ServiceRecord], LookupProblem> {
     var list: UnsafeMutablePointer<ares_srv_reply>?
-    let bytes = reply.baseAddress?.assumingMemoryBound(to: UInt8.self)
-    let status = AresStatus(rawValue: ares_parse_srv_reply(bytes, CInt(reply.count), &list))
+    let status = AresStatus(rawValue: ares_parse_srv_reply(bytes, count, &list))
     guard status == .success else { return .failure(status.problem(refusal: nil)) }
     defer { ares_free_data(list) }
     var records: [ServiceRecord] = []
@@ -114,5 +104,54 @@ final class ServiceQuery {
       node = present.next
     }
     return .success(records)
+  }
+}
+
+/// The c-ares that this process has loaded.
+package enum AresLibrary {
+  /// The version, such as `1.18.1`.
+  package static var version: String { ares_version(nil).map { String(cString: $0) } ?? "" }
+}
+
+/// A status of c-ares.
+struct AresStatus: RawRepresentable, Hashable {
+  let rawValue: CInt
+
+  static let success = AresStatus(rawValue: ARES_SUCCESS)
+
+  /// - Parameter refusal: The response code of the datagram that ended the question, if one did. c-ares 1.18 asks the next
+  ///   server after SERVFAIL, NOTIMP and REFUSED, and reports the last of them as a refused connection.
+  func problem(refusal: ResponseCode?) -> LookupProblem {
+    switch rawValue {
+    case ARES_ETIMEOUT: .timeout
+    case ARES_ENOTFOUND: .noSuchName
+    case ARES_ENODATA: .noAddresses
+    case ARES_ESERVFAIL: .serverFailure
+    case ARES_EREFUSED: .refused
+    case ARES_EFORMERR, ARES_ENOTIMP: .other("the name server does not understand the question")
+    case ARES_EBADNAME: .badName
+    case ARES_EBADRESP: .other("the name server's answer is malformed")
+    case ARES_ECONNREFUSED: refusal?.problem ?? .other("no name server can be reached")
+    default: .other(String(cString: ares_strerror(rawValue)))
+    }
+  }
+}
+
+/// A response code of DNS (RFC 1035 §4.1.1).
+struct ResponseCode: RawRepresentable, Hashable {
+  let rawValue: UInt8
+
+  static let serverFailure = ResponseCode(rawValue: 2)
+  static let notImplemented = ResponseCode(rawValue: 4)
+  static let refused = ResponseCode(rawValue: 5)
+
+  /// The problem that this code is; nil for codes that c-ares reports by a status of their own.
+  var problem: LookupProblem? {
+    switch self {
+    case .serverFailure: .serverFailure
+    case .refused: .refused
+    case .notImplemented: .other("the name server does not understand the question")
+    default: nil
+    }
   }
 }

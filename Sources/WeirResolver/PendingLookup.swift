@@ -62,14 +62,12 @@ package final class PendingLookup {
   }
 
   /// Asks for a name's addresses. Returns false if they are known without a question; `tell` is called later anyway.
-  func findAddresses(of name: String, _ family: Question.Family, tell: @escaping AddressQuery.Tell) -> Bool {
+  func findAddresses(of name: String, _ family: Question.Family, tell: @escaping Tell<HostAddresses>) -> Bool {
     if let known = knownAddresses(of: name, family) {
       loop.atEndOfTurn { tell(known) }
       return false
     }
-    return ask(tell) { resolver throws(LookupProblem) in
-      try resolver.findAddresses(of: name, family, timeout: timeout, tell: tell)
-    }
+    return ask(tell) { $0.findAddresses(of: name, family, tell: $1) }
   }
 
   func finish(_ result: Result<Answer, LookupProblem>) {
@@ -80,23 +78,21 @@ package final class PendingLookup {
   }
 
   private func findServices() -> Bool {
-    let tell: ServiceQuery.Tell = { self.servicesFound($0) }
+    let tell: Tell<[ServiceRecord]> = { self.servicesFound($0) }
     guard Self.isName(question.name) else {
-      loop.atEndOfTurn { tell(.failure(AresStatus.badName.problem(refusal: nil))) }
+      loop.atEndOfTurn { tell(.failure(.badName)) }
       return false
     }
-    return ask(tell) { resolver throws(LookupProblem) in
-      try resolver.findServices(of: question.name, timeout: timeout, tell: tell)
-    }
+    return ask(tell) { $0.findServices(of: question.name, tell: $1) }
   }
 
   /// Asks by `question`. Returns false if that failed, which `tell` hears later.
-  private func ask<Reply>(
-    _ tell: @escaping (Result<Reply, LookupProblem>) -> Void, by question: (Resolver) throws(LookupProblem) -> Void
+  private func ask<Found>(
+    _ tell: @escaping Tell<Found>, by question: (AresChannel, @escaping Tell<Found>) -> Void
   ) -> Bool {
     guard let resolver else { return false }
     do throws(LookupProblem) {
-      try question(resolver)
+      try resolver.ask(timeout: timeout, tell, by: question)
       return true
     } catch {
       loop.atEndOfTurn { tell(.failure(error)) }
@@ -164,7 +160,7 @@ package final class PendingLookup {
     of name: String, _ family: Question.Family
   ) -> Result<HostAddresses, LookupProblem>? {
     guard let address = IPAddress(host: name) else {
-      return Self.isName(name) ? nil : .failure(AresStatus.badName.problem(refusal: nil))
+      return Self.isName(name) ? nil : .failure(.badName)
     }
     switch (address, family) {
     case (_, .any), (.v4, .ipv4), (.v6, .ipv6): return .success(HostAddresses(addresses: [address]))

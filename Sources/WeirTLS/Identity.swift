@@ -19,11 +19,11 @@ final class Identity: @unchecked Sendable {
 
   /// - Parameter index: The certificate's place in the settings, for problems.
   init(_ pem: TLSCertificate, index: Int) throws(TLSProblem) {
-    let chain = try CertificateList(Identity.readChain(pem.chain, index))
-    let key = try Identity.readKey(pem.key, index)
+    let chain = try CertificateList(PEMReader.certificates(pem.chain, of: .chain(index)))
+    let key = try PEMReader.privateKey(pem.key, index: index)
     guard let leaf = chain.takeFirst() else {
       EVP_PKEY_free(key)
-      throw .chainEmpty(index: index)
+      throw .noCertificate(.chain(index))
     }
     OpenSSLError.clear()
     let fits = X509_check_private_key(leaf, key) == 1
@@ -59,32 +59,6 @@ final class Identity: @unchecked Sendable {
 
   func isCertificate(_ certificate: OpaquePointer) -> Bool { certificate == leaf }
 
-  private static func readChain(_ bytes: [UInt8], _ index: Int) throws(TLSProblem) -> [OpaquePointer] {
-    do {
-      return try PEM.certificates(bytes)
-    } catch {
-      switch error {
-      case .notPEM: throw .chainNotPEM(index: index)
-      case .empty: throw .chainEmpty(index: index)
-      case .damaged(let detail): throw .chainDamaged(index: index, detail: detail)
-      case .encrypted: throw .chainDamaged(index: index, detail: "it is encrypted")
-      }
-    }
-  }
-
-  private static func readKey(_ bytes: [UInt8], _ index: Int) throws(TLSProblem) -> OpaquePointer {
-    do {
-      return try PEM.privateKey(bytes)
-    } catch {
-      switch error {
-      case .notPEM: throw .keyNotPEM(index: index)
-      case .empty: throw .keyUnreadable(index: index, detail: "there is none")
-      case .damaged(let detail): throw .keyUnreadable(index: index, detail: detail)
-      case .encrypted: throw .keyEncrypted(index: index)
-      }
-    }
-  }
-
   private static func seconds(of time: UnsafePointer<ASN1_TIME>?) -> Int64 {
     var parts = tm()
     // A time that is no time counts as long past.
@@ -116,5 +90,42 @@ final class CertificateList {
       certificates.removeFirst()
     }
     return stack
+  }
+}
+
+/// The certificates of a listener by the names that they are for.
+struct IdentityTable: Sendable {
+  let identities: [Identity]
+
+  private var exact: [String: [Int]] = [:]
+  private var wildcards: [String: [Int]] = [:]
+  private var fallback: [Int] = []
+
+  init(_ identities: [Identity]) {
+    self.identities = identities
+    for (index, identity) in identities.enumerated() {
+      for name in identity.names.exact { add(index, to: &exact[name, default: []]) }
+      for name in identity.names.wildcards { add(index, to: &wildcards[name, default: []]) }
+    }
+    guard let first = identities.first else { return }
+    for (index, identity) in identities.enumerated() where index == 0 || identity.names.first == first.names.first {
+      add(index, to: &fallback)
+    }
+  }
+
+  /// The certificates for a name, one for each kind of key; nil if there is none. A certificate with the name itself
+  /// comes before those with a wildcard, and of two of one kind the first in the settings counts.
+  func find(_ name: String) -> [Identity]? {
+    let name = CertificateNames.normal(name)
+    let found = exact[name] ?? CertificateNames.afterFirstLabel(name).flatMap { wildcards[$0] }
+    return found?.map { identities[$0] }
+  }
+
+  /// The first certificate, with those of the same first name and another kind of key.
+  var first: [Identity] { fallback.map { identities[$0] } }
+
+  private func add(_ index: Int, to places: inout [Int]) {
+    let kind = identities[index].keyKind
+    if !places.contains(where: { identities[$0].keyKind == kind }) { places.append(index) }
   }
 }

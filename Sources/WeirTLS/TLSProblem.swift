@@ -4,16 +4,12 @@ package enum TLSProblem: Error, Sendable, Equatable {
   case noCertificates
   /// There are more than `TLSSettings.maximumCertificates`.
   case tooManyCertificates(Int)
-  /// The bytes of the chain hold no PEM block.
-  case chainNotPEM(index: Int)
-  /// The chain's PEM blocks hold no certificate.
-  case chainEmpty(index: Int)
-  /// A certificate of the chain can't be read, for OpenSSL's reason.
-  case chainDamaged(index: Int, detail: String)
-  /// The bytes of the key hold no PEM block.
-  case keyNotPEM(index: Int)
-  /// The key's PEM blocks hold no private key that can be read.
-  case keyUnreadable(index: Int, detail: String)
+  /// The bytes of a file hold no PEM block.
+  case notPEM(Subject)
+  /// The PEM blocks of a file hold no certificate.
+  case noCertificate(Subject)
+  /// A certificate or key of a file can't be read, for OpenSSL's reason.
+  case damaged(Subject, detail: String)
   /// The key has a passphrase, for which a server has no one to ask.
   case keyEncrypted(index: Int)
   /// The key belongs to no certificate of the chain.
@@ -22,12 +18,6 @@ package enum TLSProblem: Error, Sendable, Equatable {
   case chainOrder(index: Int)
   /// OpenSSL refuses the pair, as it does with weak keys.
   case certificateRefused(index: Int, detail: String)
-  /// The bytes of the clients' authorities hold no PEM block.
-  case clientCANotPEM
-  /// The PEM blocks of the clients' authorities hold no certificate.
-  case clientCAEmpty
-  /// An authority's certificate can't be read, for OpenSSL's reason.
-  case clientCADamaged(detail: String)
   /// There are no ticket keys in the list, or more than `TLSSettings.maximumTicketKeys`.
   case ticketKeyCount(Int)
   /// A ticket key has another length than `TLSSettings.ticketKeyLength`.
@@ -51,21 +41,22 @@ extension TLSProblem: CustomStringConvertible {
     case .noCertificates: "there is no certificate; give at least one"
     case .tooManyCertificates(let count):
       "there are \(count) certificates; at most \(TLSSettings.maximumCertificates) are possible"
-    case .chainNotPEM: "the certificate file is not PEM; convert it with 'openssl x509'"
-    case .chainEmpty: "the certificate file holds no certificate; give the chain, the server's own certificate first"
-    case .chainDamaged(_, let detail): "a certificate of the file can't be read (\(detail)); copy the file again"
-    case .keyNotPEM: "the key file is not PEM; convert it with 'openssl pkey'"
-    case .keyUnreadable(_, let detail): "the key file holds no private key that can be read (\(detail))"
+    case .notPEM(.key): "the key file is not PEM; convert it with 'openssl pkey'"
+    case .notPEM(.clientCA): "the client CA file is not PEM; convert it with 'openssl x509'"
+    case .notPEM: "the certificate file is not PEM; convert it with 'openssl x509'"
+    case .noCertificate(.clientCA): "the client CA file holds no certificate; give those of the authorities to trust"
+    case .noCertificate:
+      "the certificate file holds no certificate; give the chain, the server's own certificate first"
+    case .damaged(.key, let detail): "the key file holds no private key that can be read (\(detail))"
+    case .damaged(.clientCA, let detail):
+      "a certificate of the client CA file can't be read (\(detail)); copy the file again"
+    case .damaged(_, let detail): "a certificate of the file can't be read (\(detail)); copy the file again"
     case .keyEncrypted: "the key is encrypted; remove its passphrase with 'openssl pkey'"
     case .keyMismatch: "the key does not belong to the certificate; give the key that the certificate was made with"
     case .chainOrder:
       "the key belongs to a later certificate of the file; put the server's own certificate first"
     case .certificateRefused(_, let detail):
       "OpenSSL refuses the certificate (\(detail)); use a stronger key or signature"
-    case .clientCANotPEM: "the client CA file is not PEM; convert it with 'openssl x509'"
-    case .clientCAEmpty: "the client CA file holds no certificate; give those of the authorities to trust"
-    case .clientCADamaged(let detail):
-      "a certificate of the client CA file can't be read (\(detail)); copy the file again"
     case .ticketKeyCount(let count):
       "there are \(count) ticket keys; give 1 to \(TLSSettings.maximumTicketKeys)"
     case .ticketKeyLength(let index, let length):
@@ -94,12 +85,9 @@ extension TLSProblem: CustomStringConvertible {
 
   package var subject: Subject {
     switch self {
-    case .chainNotPEM(let index), .chainEmpty(let index), .chainDamaged(let index, _), .chainOrder(let index),
-      .certificateRefused(let index, _):
-      .chain(index)
-    case .keyNotPEM(let index), .keyUnreadable(let index, _), .keyEncrypted(let index), .keyMismatch(let index):
-      .key(index)
-    case .clientCANotPEM, .clientCAEmpty, .clientCADamaged: .clientCA
+    case .notPEM(let part), .noCertificate(let part), .damaged(let part, _): part
+    case .chainOrder(let index), .certificateRefused(let index, _): .chain(index)
+    case .keyEncrypted(let index), .keyMismatch(let index): .key(index)
     case .ticketKeyCount, .ticketKeyLength: .ticketKeys
     case .noCertificates, .tooManyCertificates, .versionsReversed, .noCipherSuiteForVersion, .unknownGroup,
       .namesWithoutCertificates, .internalFailure:

@@ -34,7 +34,7 @@ package final class Transport {
   private let table: DestinationTable
   private let interests: TransportInterests
   private var choices: [Destination: EndpointChoice] = [:]
-  private var observer: (any DestinationObserver)?
+  private(set) var observer: (any DestinationObserver)?
   private var engine: (any TransportEngine)?
   private var isClosed = false
   private lazy var reports = DestinationReports(loop: loop) { [weak self] in self?.tell($0, $1) }
@@ -136,29 +136,17 @@ package final class Transport {
     let identity = ObjectIdentifier(destination)
     if let alarm = alarms[identity] { return alarm.set(at: time) }
     alarms = alarms.filter { $0.value.isArmed }
-    let alarm = OverloadAlarm(destination, loop: loop) { [weak self] in self?.tell($0, $1) }
+    let alarm = OverloadAlarm(destination, loop: loop) { [weak self] in self?.observer?.destination($0, entered: $1) }
     alarms[identity] = alarm
     alarm.set(at: time)
   }
 
   // MARK: Reports to the observer
 
-  func tell(_ destination: Destination, _ state: CircuitState) {
-    observer?.destination(destination, entered: state)
-  }
-
-  func tell(_ destination: Destination, _ event: EndpointEvent) {
-    observer?.destination(destination, endpoint: event)
-  }
-
-  func tell(_ destination: Destination, _ state: OverloadState) {
-    observer?.destination(destination, entered: state)
-  }
-
   private func tell(_ destination: Destination, _ reports: DestinationState.Reports) {
     guard watchesDestinations else { return }
     if let retries = reports.availableRetries { observer?.destination(destination, availableRetries: retries) }
-    if let state = reports.entered { tell(destination, state) }
+    if let state = reports.entered { observer?.destination(destination, entered: state) }
     if let overload = reports.overload { observer?.destination(destination, overload: overload) }
   }
 

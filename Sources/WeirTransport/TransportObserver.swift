@@ -1,7 +1,7 @@
 /// One exchange as observers see it: a caller's request and all its attempts, until it settles. Confined to the loop.
 package protocol TransportExchange: AnyObject {
-  /// The exchange's claims on its destination, which is that of its initial URL.
-  var terms: DestinationTerms { get }
+  /// The admission of its attempts at its destination, which is that of its initial URL.
+  var admission: ExchangeAdmission { get }
   /// The method as the caller spells it; nil when there was no request.
   var method: String? { get }
   /// The path of the initial URL, without its query; nil when there was no request. Made when it is asked for.
@@ -14,7 +14,7 @@ package protocol TransportExchange: AnyObject {
 
 extension TransportExchange {
   /// Nil when there was no URL.
-  package var destination: Destination? { terms.state?.destination }
+  package var destination: Destination? { admission.state?.destination }
 }
 
 /// How an exchange ended.

@@ -29,10 +29,10 @@ import WeirTLS
 
   @Test func certificatesAreChecked() throws {
     #expect(try problem() == nil)
-    #expect(try problem(chain: []) == .chainNotPEM(index: 1))
-    #expect(try problem(chain: [0x30, 0x82, 1, 2, 0, 0xff]) == .chainNotPEM(index: 1))
-    #expect(try problem(chain: one.keyPEM) == .chainEmpty(index: 1))
-    #expect(try problem(key: []) == .keyNotPEM(index: 1))
+    #expect(try problem(chain: []) == .notPEM(.chain(1)))
+    #expect(try problem(chain: [0x30, 0x82, 1, 2, 0, 0xff]) == .notPEM(.chain(1)))
+    #expect(try problem(chain: one.keyPEM) == .noCertificate(.chain(1)))
+    #expect(try problem(key: []) == .notPEM(.key(1)))
     #expect(try problem(key: one.encryptedKeyPEM) == .keyEncrypted(index: 1))
     #expect(try problem(key: one.encryptedKeyPEMOfOld) == .keyEncrypted(index: 1))
     let parameters = "-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n"
@@ -44,18 +44,18 @@ import WeirTLS
     // A file may hold both, and text around them.
     #expect(try problem(chain: Array("text\r\n".utf8) + one.keyPEM + one.certificatePEM + two.certificatePEM) == nil)
 
-    guard case .keyUnreadable(index: 1, _) = try problem(key: one.certificatePEM) else {
+    guard case .damaged(.key(1), _) = try problem(key: one.certificatePEM) else {
       Issue.record("a certificate is no key")
       return
     }
     var damaged = one.certificatePEM
     damaged[60] = UInt8(ascii: "!")
-    guard case .chainDamaged(index: 1, _) = try problem(chain: damaged) else {
+    guard case .damaged(.chain(1), _) = try problem(chain: damaged) else {
       Issue.record("the certificate is damaged")
       return
     }
     // One that breaks off after a good one isn't left out.
-    guard case .chainDamaged(index: 1, _) = try problem(chain: one.certificatePEM + damaged) else {
+    guard case .damaged(.chain(1), _) = try problem(chain: one.certificatePEM + damaged) else {
       Issue.record("the chain is damaged")
       return
     }
@@ -86,8 +86,8 @@ import WeirTLS
     func problemOfAuthorities(_ authorities: [UInt8]) throws -> TLSProblem? {
       try problem(TLSSettings(certificates: [one.pair()], clientCA: authorities))
     }
-    #expect(try problemOfAuthorities([]) == .clientCANotPEM)
-    #expect(try problemOfAuthorities(one.keyPEM) == .clientCAEmpty)
+    #expect(try problemOfAuthorities([]) == .notPEM(.clientCA))
+    #expect(try problemOfAuthorities(one.keyPEM) == .noCertificate(.clientCA))
     #expect(try problemOfAuthorities(two.certificatePEM) == nil)
     #expect(try problemOfAuthorities(two.certificatePEM + two.certificatePEM) == nil)
   }

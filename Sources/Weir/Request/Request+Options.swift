@@ -88,7 +88,7 @@ extension Request {
   @discardableResult
   public func retryBudget(_ budget: RetryBudget?) -> Self {
     fields.withLock { $0.retryBudget = .some(budget) }
-    onPipeline { $0.terms.retryBudget = budget }
+    onPipeline { $0.admission.retryBudget = budget }
     return self
   }
 

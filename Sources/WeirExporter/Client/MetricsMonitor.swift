@@ -135,12 +135,12 @@ extension MetricsMonitor: SharedTransportObserver {
   package var transportInterests: TransportInterests { [.connections, .resilience] }
 
   private func metrics(of exchange: any TransportExchange) -> DestinationMetrics {
-    let terms = exchange.terms
+    let admission = exchange.admission
     // A note may belong to another monitor.
-    if let known = terms.note as? DestinationMetrics, known.families === families { return known }
-    let metrics = destinations.metrics(of: terms.state?.destination)
+    if let known = admission.note as? DestinationMetrics, known.families === families { return known }
+    let metrics = destinations.metrics(of: admission.state?.destination)
     // Without a state the destination is not known yet.
-    if terms.state != nil { terms.note = metrics }
+    if admission.state != nil { admission.note = metrics }
     return metrics
   }
 
@@ -165,7 +165,7 @@ extension MetricsMonitor: SharedTransportObserver {
     var request = RecentRequest(time: Date().timeIntervalSince1970)
     request.upstream =
       exchange.destination.map { StatusReport.Upstream.name(host: $0.host, port: String($0.port)) } ?? ""
-    request.endpoint = exchange.terms.lastEndpoint
+    request.endpoint = exchange.admission.lastEndpoint
     request.method = exchange.method ?? ""
     request.path = RecentRequest.shown(path: exchange.path ?? "")
     request.status = end.status ?? 0

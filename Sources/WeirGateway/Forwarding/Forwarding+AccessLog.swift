@@ -23,7 +23,7 @@ extension Forwarding {
     facts.listener = edge.accessMember
     facts.route = route
     facts.upstream = names.upstream(target ?? outgoing?.route)
-    facts.endpoint = terms.lastEndpoint
+    facts.endpoint = admission.lastEndpoint
     facts.isHTTP10 = isHTTP10
     facts.bytesIn = exchange.bytesIn
     facts.bytesOut = exchange.bytesOut

@@ -23,7 +23,7 @@ extension Forwarding: ExchangeRun {
 
   func discardBody() { attempt?.discardBody() }
 
-  func cancelAttempt() { attempt?.cancel(departure) }
+  func cancelAttempt() { attempt?.cancel(attemptEnding) }
 
   func forgetAttempt() {
     failure = nil
@@ -42,7 +42,7 @@ extension Forwarding: ExchangeRun {
     // Without a connection nothing of the body was taken.
     let canReplay = elsewhere != nil ? body.canRewind : canReplayBody
     judged(
-      terms.verdict(on: wish, canReplayBody: canReplay, deadline: tally.deadline),
+      admission.verdict(on: wish, canReplayBody: canReplay, deadline: tally.deadline),
       dueTo: RetryReason(rawValue: failure?.label ?? String(attempt?.status ?? 0)))
   }
 
@@ -52,7 +52,7 @@ extension Forwarding: ExchangeRun {
       method: outgoing.method, status: attempt?.status, code: transferFailure?.code,
       isDestinationRefused: transferFailure?.isDestinationRefused ?? false)
     return rules.decision(
-      about: facts, isRetryable: rules.isRetryable(facts), retryCount: machine.retries - terms.connectRetries,
+      about: facts, isRetryable: rules.isRetryable(facts), retryCount: machine.retries - admission.connectRetries,
       values: { [head] in head?.values(ofField: $0) ?? [] }, random: .random(in: 0..<1),
       now: Double(LogTime.now.milliseconds) / 1000)
   }
@@ -258,15 +258,15 @@ extension Forwarding: AttemptDelegate {
 
   private func complete(_ attempt: Attempt, _ failure: TransferFailure?) -> AttemptReport {
     tally.lastStatus = attempt.status
-    return attempt.end(status: attempt.status, ending(of: failure))
+    return attempt.end(status: attempt.status, attemptFailure(failure))
   }
 
-  /// The ending to report for the upstream if there was no final head; nil if that says nothing about the upstream.
-  private func ending(of failure: TransferFailure?) -> Attempt.Ending? {
+  /// The failure to report for the upstream if there was no final head; nil if that says nothing about the upstream.
+  private func attemptFailure(_ failure: TransferFailure?) -> Attempt.Failure? {
     guard let failure, self.failure != .cancelled, !failure.isDestinationRefused, !failure.isOwnDefect
     else { return nil }
-    return Attempt.Ending(
-      RequestOutcome(self.failure ?? .transfer(failure), status: nil), isSilence: failure.code == .timedOut)
+    let outcome = RequestOutcome(self.failure ?? .transfer(failure), status: nil)
+    return (outcome, isSilence: failure.code == .timedOut)
   }
 
   /// The attempt has failed after its head was passed on. Unless the client may have got some of it, another attempt

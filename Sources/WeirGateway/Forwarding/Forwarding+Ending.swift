@@ -130,7 +130,7 @@ extension Forwarding {
     plan.log.failed(
       FailedRequest(
         kind: .init(route: route?.name ?? "", status: status, outcome: outcome.label), method: exchange.head.method,
-        upstream: upstream?.authority ?? "", endpoint: terms.lastEndpoint,
+        upstream: upstream?.authority ?? "", endpoint: admission.lastEndpoint,
         seconds: MonotonicTime.now.seconds(since: began), attempts: tally.started, error: failure?.label ?? "",
         text: text, traceID: marks?.trace?.traceID))
   }
@@ -166,7 +166,7 @@ extension Forwarding {
     if let destination = destination {
       request.upstream = StatusReport.Upstream.name(host: destination.host, port: String(destination.port))
     }
-    request.endpoint = terms.lastEndpoint
+    request.endpoint = admission.lastEndpoint
     request.method = exchange.head.method
     request.path = RecentRequest.shown(path: exchange.head.path)
     request.status = status

@@ -29,9 +29,9 @@ extension Forwarding {
     guard request.route.route.retry.methods.contains(request.method),
       case .forward(let fields, _, _) = exchange.head.withAuthorityBytes({ self.fields($0, by: route) })
     else { return false }
-    let next = DestinationTerms(route.controls, state: plan.state(of: route), earnsRetryBudget: false)
-    next.priority = terms.priority
-    next.callerLeaves = terms.callerLeaves
+    let next = ExchangeAdmission(route.controls, state: plan.state(of: route), earnsRetryBudget: false)
+    next.priority = admission.priority
+    next.callerLeaves = admission.callerLeaves
     let verdict = next.verdict(
       on: .retry(after: 0, source: .backoff), canReplayBody: canReplayBody, deadline: tally.deadline,
       at: now)
@@ -40,7 +40,7 @@ extension Forwarding {
       return false
     }
     logHidden(answer, outcome)
-    terms = next
+    admission = next
     outgoing = OutgoingRequest(fallback: request, after: machine.retries, by: route, fields: fields)
     machine = ExchangeMachine(mayRetry: route.mayConnectElsewhere)
     (failure, head, ending, grantedReason) = (nil, nil, nil, nil)
@@ -56,10 +56,10 @@ extension Forwarding {
   }
 
   /// Tells the observer that the other upstream refuses the request, as it refuses a retry.
-  private func denyFallback(by next: DestinationTerms, _ reason: RetryDenial.Reason) {
-    let own = terms
-    terms = next
+  private func denyFallback(by next: ExchangeAdmission, _ reason: RetryDenial.Reason) {
+    let own = admission
+    admission = next
     observer?.exchange(self, didDenyRetry: reason)
-    terms = own
+    admission = own
   }
 }

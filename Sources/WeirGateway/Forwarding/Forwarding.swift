@@ -23,7 +23,7 @@ final class Forwarding {
   /// The request to the upstream; nil for a request that is not forwarded.
   @exclusivity(unchecked) var outgoing: OutgoingRequest?
   @exclusivity(unchecked) var machine = ExchangeMachine(mayRetry: false)
-  @exclusivity(unchecked) var terms: DestinationTerms
+  @exclusivity(unchecked) var admission: ExchangeAdmission
 
   /// The present attempt, from its beginning on.
   @exclusivity(unchecked) var attempt: Attempt?
@@ -83,7 +83,7 @@ final class Forwarding {
     self.plan = plan
     knownMethod = KnownMethod(method)
     isHTTP10 = exchange.head.version == .http10
-    terms = plan.noTerms
+    admission = plan.noAdmission
     // The turn's time, since a request that waits behind others of its turn is already under way.
     began = exchange.loop.turnTime
     if plan.plan.marks != nil { marks = plan.marks(of: exchange.head.fields) }
@@ -176,10 +176,10 @@ final class Forwarding {
     if request.retriesBefore > 0 { plan.countRetried(route) }
     guard takesTunnelPlace(request) else { return }
     outgoing = request
-    terms = DestinationTerms(
+    admission = ExchangeAdmission(
       request.route.controls, state: plan.state(of: request.route), earnsRetryBudget: request.retriesBefore == 0)
-    terms.priority = wishes.urgency
-    if let seconds = wishes.timeout { terms.callerLeaves = began.advanced(bySeconds: seconds) }
+    admission.priority = wishes.urgency
+    if let seconds = wishes.timeout { admission.callerLeaves = began.advanced(bySeconds: seconds) }
     machine.mayRetry = request.mayRetry
     exchange.onAbort = { [self] in clientLeft() }
     if case .none = request.body { begin() } else { takeBody(within: request.route.timeout) }
@@ -333,7 +333,7 @@ final class Forwarding {
   }
 
   /// Why the present attempt is ended from outside.
-  var departure: Departure {
+  var attemptEnding: AttemptEnding {
     if hasGivenUp { return .callerGaveUp }
     return failure?.transferFailure?.code == .timedOut ? .timedOut : .withdrawn
   }

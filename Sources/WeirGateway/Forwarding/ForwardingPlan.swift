@@ -135,8 +135,8 @@ final class ActivePlan {
   let accessNames: AccessNames?
   /// The states by the numbers of routes' plans, each from the first request on.
   @exclusivity(unchecked) private var states: [DestinationState?]
-  /// The terms of a request that is not forwarded.
-  let noTerms = DestinationTerms(DestinationControls(retryBudget: nil))
+  /// The admission of a request that is not forwarded.
+  let noAdmission = ExchangeAdmission(DestinationControls(retryBudget: nil))
   /// By the numbers of routes' plans. They live as long as requests of this plan do.
   @exclusivity(unchecked) private var choices: [EndpointChoice?]
   @exclusivity(unchecked) private var ids: TraceIDs

@@ -21,37 +21,37 @@ extension Attempt {
   ///
   /// - Returns: False if there is none.
   package func findEndpoint(by choice: EndpointChoice, at destination: Destination, key: UInt64?) -> Bool {
-    if stay?.set === choice.set { return true }
+    if selection?.set === choice.set { return true }
     leaveEndpoint()
     let now = MonotonicTime.now
-    let trail = terms.trail.flatMap { $0.set === choice.set ? $0 : nil } ?? EndpointTrail(choice.set)
-    terms.trail = trail
-    guard let endpoint = choice.pick(key: key, excluding: trail.tried, isHedge: isHedge, at: now) else {
+    let history = admission.endpointHistory.flatMap { $0.set === choice.set ? $0 : nil } ?? EndpointHistory(choice.set)
+    admission.endpointHistory = history
+    guard let endpoint = choice.pick(key: key, excluding: history.tried, isHedge: isHedge, at: now) else {
       return false
     }
-    trail.tried.insert(endpoint)
-    trail.last = endpoint
+    history.tried.insert(endpoint)
+    history.last = endpoint
     endpoint.begins()
-    stay = EndpointStay(at: endpoint, of: choice.set, destination: destination, began: now)
+    selection = EndpointSelection(at: endpoint, of: choice.set, destination: destination, began: now)
     return true
   }
 
   /// Whether load control should hear nothing of a caller that left: the endpoint is slower than the others by far, and
   /// must not throttle them.
-  func isAtSlowEndpoint(at now: MonotonicTime) -> Bool { stay?.endpoint.isMuchSlower(at: now) ?? false }
+  func isAtSlowEndpoint(at now: MonotonicTime) -> Bool { selection?.endpoint.isMuchSlower(at: now) ?? false }
 
   /// Tells the endpoint of the final head.
   func tellEndpoint(status: Int, at now: MonotonicTime) {
-    guard let began = stay?.began else { return }
+    guard let began = selection?.began else { return }
     let seconds = now.seconds(since: began)
     tellEndpoint(Self.isFailure(status) ? .failed(after: seconds) : .answered(firstByteAfter: seconds), at: now)
   }
 
   /// Tells the endpoint of an end without a final head.
-  func tellEndpoint(_ departure: Departure, _ report: AttemptReport, at now: MonotonicTime) {
-    guard let began = stay?.began else { return }
+  func tellEndpoint(_ ending: AttemptEnding, _ report: AttemptReport, at now: MonotonicTime) {
+    guard let began = selection?.began else { return }
     let seconds = now.seconds(since: began)
-    switch departure {
+    switch ending {
     case .withdrawn: tellEndpoint(.withdrawn, at: now)
     case .callerGaveUp: tellEndpoint(.givenUp(after: seconds), at: now)
     case .failed, .timedOut:
@@ -62,35 +62,36 @@ extension Attempt {
   }
 
   private func tellEndpoint(_ ending: EndpointEnding, at now: MonotonicTime) {
-    guard let stay, !stay.isTold else { return }
-    stay.isTold = true
-    let event = stay.set.ended(ending, of: stay.endpoint, began: stay.began, at: now)
-    if let event { transport.tell(stay.destination, event) }
+    guard let selection, !selection.isTold else { return }
+    selection.isTold = true
+    let event = selection.set.ended(ending, of: selection.endpoint, began: selection.began, at: now)
+    if let event { transport.observer?.destination(selection.destination, endpoint: event) }
   }
 
   /// The attempt is over, or goes on elsewhere.
   func leaveEndpoint(at now: @autoclosure () -> MonotonicTime = .now) {
-    guard let stay else { return }
+    guard let selection else { return }
     tellEndpoint(.withdrawn, at: now())
-    self.stay = nil
-    stay.leave()
-    if !stay.endpoint.isMember { transport.closeIdleConnections(to: [stay.endpoint.destination]) }
+    self.selection = nil
+    selection.leave()
+    if !selection.endpoint.isMember { transport.closeIdleConnections(to: [selection.endpoint.destination]) }
   }
 
   /// The decision on a failure that no rule has to be asked about: as nothing was sent, any request may go to another
   /// endpoint at once. Nil if the attempt got further, or if there is no other endpoint.
   package func elsewhere() -> RetryDecision? {
-    guard couldNotConnect, let trail = terms.trail,
-      trail.connectRetries < trail.set.settings.boundedConnectRetries, trail.set.hasAvailable(besides: trail.tried)
+    guard couldNotConnect, let history = admission.endpointHistory,
+      history.connectRetries < history.set.settings.boundedConnectRetries,
+      history.set.hasAvailable(besides: history.tried)
     else { return nil }
-    trail.connectRetries += 1
+    history.connectRetries += 1
     return .retry(after: 0, source: .backoff)
   }
 }
 
-/// An attempt's stay at an endpoint, from the choice to the end of the attempt. An object, so that an attempt without
-/// one stays small.
-final class EndpointStay {
+/// The endpoint that was selected for an attempt, until the attempt's end. An object, so that an attempt without one stays
+/// small.
+final class EndpointSelection {
   let endpoint: Endpoint
   let set: EndpointSet
   let destination: Destination

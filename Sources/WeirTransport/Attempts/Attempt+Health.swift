@@ -3,26 +3,16 @@ import WeirIO
 
 // An attempt's questions to its destination's circuit, and its reports to the circuit and to load control.
 extension Attempt {
-  /// The end of an attempt without a final head, as far as it says something about the destination.
-  package struct Ending {
-    let outcome: RequestOutcome
-    let isSilence: Bool
-
-    /// - Parameters:
-    ///   - outcome: The outcome of the failure.
-    ///   - isSilence: Whether the transfer itself took too long, and not the exchange.
-    package init(_ outcome: RequestOutcome, isSilence: Bool) {
-      self.outcome = outcome
-      self.isSilence = isSilence
-    }
-  }
+  /// What an end without a final head says about the destination: the outcome of the failure, and whether the transfer
+  /// itself took too long, and not the exchange.
+  package typealias Failure = (outcome: RequestOutcome, isSilence: Bool)
 
   /// Asks the circuit for a pass, or whether the pass from before the wait for a slot is still valid. Returns the
   /// rejection, if there is one.
   func passCircuit(at now: MonotonicTime) -> Rejection? {
     guard controls.circuitBreaker != nil, let destination = lease.destination else { return nil }
     let (answer, entered) = destination.passCircuit(pass, at: now)
-    if let entered { transport.tell(destination.destination, entered) }
+    if let entered { transport.observer?.destination(destination.destination, entered: entered) }
     switch answer {
     case .admitted(let pass):
       self.pass = pass
@@ -41,7 +31,7 @@ extension Attempt {
   /// Records the time to the final head, or until the attempt was given up, for hedges by quantile.
   package func noteLatency() {
     if let destination = lease.destination, destination.watchesLatency {
-      destination.note(latency: tally.elapsed(.now))
+      destination.note(latency: costs.elapsed(.now))
     }
   }
 
@@ -50,28 +40,38 @@ extension Attempt {
   /// The request's body takes as long as its source wants. The attempt does not count as load meanwhile.
   func uploads() {
     isUploading = true
-    if let ticket = lease.pass { lease.destination?.uploads(ticket) }
+    setAside()
   }
 
   /// The request has been sent as a whole, or the next hop's request needs no source.
   func hasUploaded() {
     guard isUploading else { return }
     isUploading = false
-    if let ticket = lease.pass { tell(lease.destination?.hasUploaded(ticket, at: .now)) }
+    count()
   }
 
   /// The attempt is parked: it waits for the caller's code, and not for the destination.
   func countsNoMore() {
     guard !isUploading else { return }
     isSetAside = true
-    if let ticket = lease.pass { lease.destination?.uploads(ticket) }
+    setAside()
   }
 
   /// The attempt goes on with a slot of its own.
   func countsAgain() {
     guard isSetAside else { return }
     isSetAside = false
-    if let ticket = lease.pass { tell(lease.destination?.hasUploaded(ticket, at: .now)) }
+    count()
+  }
+
+  private func setAside() {
+    if let ticket = lease.pass { lease.destination?.setsAside(ticket) }
+  }
+
+  private func count() {
+    guard let ticket = lease.pass else { return }
+    let now = MonotonicTime.now
+    tell(lease.destination?.control(at: now) { $0.hasUploaded(ticket, at: now) })
   }
 
   // MARK: The end
@@ -81,11 +81,13 @@ extension Attempt {
   package func answered(_ status: Int) {
     hasAnswered = true
     let ticket = lease.takePass()
-    guard pass != nil || ticket != nil || stay != nil else { return }
+    guard pass != nil || ticket != nil || selection != nil else { return }
     let now = MonotonicTime.now
     tellEndpoint(status: status, at: now)
     if pass != nil { end(Self.isFailure(status) ? .failed : .succeeded, at: now) }
-    if let ticket { tell(lease.destination?.answered(ticket, status: status, at: now)) }
+    if let ticket {
+      tell(lease.destination?.control(at: now) { $0.answered(ticket, status: status, at: now) })
+    }
   }
 
   /// Whether a final head's status is a failure of the destination. One below 200 is an Upgrade that was not asked for.
@@ -94,56 +96,58 @@ extension Attempt {
   /// Whether the destination, or the endpoint, has a use for an end without a final head. A hop to another origin asks
   /// the destination nothing, as the redirect was its answer. But the hop may have an endpoint there, which has to hear.
   var hearsOfEnds: Bool {
-    if let stay, !stay.isTold { return true }
+    if let selection, !selection.isTold { return true }
     return !hasAnswered && (pass != nil || lease.pass != nil)
   }
 
   /// Tells the destination how an attempt without a final head ended.
   ///
-  /// - Parameter ending: Nil where the end says nothing about the destination.
-  func tellEnd(_ ending: Ending?, _ report: AttemptReport, at now: MonotonicTime) {
-    let departure = departure(by: ending, report)
-    if pass != nil { end(circuitEnding(departure, at: now), at: now) }
+  /// - Parameter failure: Nil where the end says nothing about the destination.
+  func tellEnd(_ failure: Failure?, _ report: AttemptReport, at now: MonotonicTime) {
+    let ending = ending(by: failure, report)
+    if pass != nil { end(circuitEnding(ending, at: now), at: now) }
     // Asked before the endpoint hears of this end, which might make it no member of its set.
-    let isAtSlowEndpoint = departure == .callerGaveUp && isAtSlowEndpoint(at: now)
-    tellEndpoint(departure, report, at: now)
+    let isAtSlowEndpoint = ending == .callerGaveUp && isAtSlowEndpoint(at: now)
+    tellEndpoint(ending, report, at: now)
     guard let ticket = lease.takePass() else { return }
     if machine.hasStarted {
-      tell(lease.destination?.ended(ticket, isAtSlowEndpoint ? .withdrawn : departure, at: now))
+      let ending = isAtSlowEndpoint ? .withdrawn : ending
+      tell(lease.destination?.control(at: now) { $0.ended(ticket, ending, at: now) })
     } else {
-      lease.destination?.neverSent(ticket, at: now)
+      lease.destination?.control(at: now) { $0.neverSent(ticket, at: now) }
     }
   }
 
   func tell(_ entered: OverloadState?) {
-    if let entered, let destination = lease.destination { transport.tell(destination.destination, entered) }
+    guard let entered, let destination = lease.destination else { return }
+    transport.observer?.destination(destination.destination, entered: entered)
   }
 
   private func end(_ ending: Circuit.Ending, at now: MonotonicTime) {
     guard let pass, let breaker = controls.circuitBreaker, let destination = lease.destination else { return }
     self.pass = nil
     if let entered = destination.ended(pass, ending, breaker, at: now) {
-      transport.tell(destination.destination, entered)
+      transport.observer?.destination(destination.destination, entered: entered)
     }
   }
 
-  private func departure(by ending: Ending?, _ report: AttemptReport) -> Departure {
+  private func ending(by failure: Failure?, _ report: AttemptReport) -> AttemptEnding {
     // While a body is sent, the caller may have been the slow one. But a silence is the server's: the time in which the
     // body waits for its source does not count as silence.
-    let isSending = report.phases[.send] != nil && report.phases[.processing] == nil && !(ending?.isSilence ?? false)
-    if departure == .callerGaveUp { return isUploading || isSetAside || isSending ? .withdrawn : .callerGaveUp }
-    switch ending?.outcome {
+    let isSending = report.phases[.send] != nil && report.phases[.processing] == nil && !(failure?.isSilence ?? false)
+    if cancelReason == .callerGaveUp { return isUploading || isSetAside || isSending ? .withdrawn : .callerGaveUp }
+    switch failure?.outcome {
     case .timeout?: return isSending ? .withdrawn : .timedOut
     case .transportError?, .tlsError?: return .failed
     default: return .withdrawn
     }
   }
 
-  private func circuitEnding(_ departure: Departure, at now: MonotonicTime) -> Circuit.Ending {
-    switch departure {
+  private func circuitEnding(_ ending: AttemptEnding, at now: MonotonicTime) -> Circuit.Ending {
+    switch ending {
     case .failed, .timedOut: .failed
     case .callerGaveUp:
-      machine.hasStarted && lease.destination?.isFailure(givenUpAfter: tally.elapsed(now)) ?? false
+      machine.hasStarted && lease.destination?.isFailure(givenUpAfter: costs.elapsed(now)) ?? false
         ? .failed : .abandoned
     case .withdrawn: .abandoned
     }

@@ -6,10 +6,10 @@ extension Attempt {
   func ask() {
     let now = MonotonicTime.now
     if let rejection = passCircuit(at: now) { return reject(withdrawn: rejection) }
-    let start = terms.takeStart(isObserved: transport.watchesDestinations)
-    let answer = lease.ask(start, terms.caller(at: now), at: now, waiter)
+    let start = admission.takeStart(isObserved: transport.watchesDestinations)
+    let answer = lease.ask(start, admission.caller(at: now), at: now, waiter)
     if let state = lease.destination {
-      if answer.beginsWatch { transport.watch(state, budget: terms.retryBudget) }
+      if answer.beginsWatch { transport.watch(state, budget: admission.retryBudget) }
       if let wake = answer.wake { transport.wake(state, at: wake) }
     }
     switch answer.decision {
@@ -60,7 +60,7 @@ extension Attempt {
       guard let delegate, delegate.attemptMayStart(self) else { return lease.giveBack() }
       stopTimer()
     } else {
-      if let waited = lease.waited(until: now) { tally.waited(waited) }
+      if let waited = lease.waited(until: now) { costs.waited(waited) }
       countsAgain()
     }
     lease.granted(at: now)
@@ -68,7 +68,7 @@ extension Attempt {
   }
 
   func withdraw() {
-    tell(lease.withdraw(departure))
+    tell(lease.withdraw(cancelReason))
     if !machine.hasStarted { stopTimer() }
   }
 
@@ -90,9 +90,115 @@ extension Attempt: TimerHandler {
       unwanted.isGivenUp = true
       transfer?.cancel()
     } else if machine.wait == .first, delegate?.attemptAwaitsSlot(self) ?? false {
-      departure = .timedOut
+      cancelReason = .timedOut
       perform(machine.withdraw())
       reject(.admissionTimeout)
     }
   }
+}
+
+/// An attempt's share of its destination's slots: a slot it holds, or a ticket for one.
+///
+/// Without a destination there is no slot to count, and every question is granted. Such an attempt fails soon for want
+/// of a host.
+struct SlotLease {
+  let destination: DestinationState?
+  private var ticket: SlotTicket?
+  /// The ticket of an attempt that load control has let through, until its final head or its end.
+  private(set) var pass: OverloadMachine.Ticket?
+  /// When a slot was last asked for, and when that slot was granted.
+  private var asked: MonotonicTime?
+  private(set) var grantedAt: MonotonicTime?
+  /// The slow receiver of the response, if there is one.
+  var reader: SlowReader?
+
+  init(_ destination: DestinationState?) {
+    self.destination = destination
+  }
+
+  /// Seconds from the last question for a slot to the answer, or to `now`; nil when the attempt never asked.
+  func waited(until now: MonotonicTime) -> Double? { asked.map { (grantedAt ?? now).seconds(since: $0) } }
+
+  /// Asks for a first slot. If the attempt has to wait, the closure that `waiter` makes is called with the decision.
+  ///
+  /// - Parameters:
+  ///   - start: Nil when the request counts as started already.
+  ///   - caller: Nil without load control.
+  mutating func ask(
+    _ start: DestinationState.Start?, _ caller: OverloadGate.Caller?, at now: MonotonicTime,
+    _ waiter: () -> DestinationState.Waiter
+  ) -> DestinationState.Answer {
+    asked = now
+    grantedAt = nil
+    guard let destination else { return DestinationState.Answer(decision: .granted(nil)) }
+    let answer = destination.ask(start, caller, at: now, waiter)
+    switch answer.decision {
+    case .granted(let pass): self.pass = pass
+    case .waiting(let ticket): self.ticket = ticket
+    case .queueFull, .refused: break
+    }
+    return answer
+  }
+
+  /// Asks for a slot ahead of the attempts that never had one; true when it is granted at once.
+  mutating func askAgain(_ waiter: @autoclosure () -> DestinationState.Waiter) -> Bool {
+    guard case .waiting(let ticket)? = destination?.askAgain(waiter()) else { return true }
+    self.ticket = .again(ticket)
+    asked = .now
+    grantedAt = nil
+    return false
+  }
+
+  /// Takes the question back. Returns the state that load control has entered, if it has changed.
+  mutating func withdraw(_ ending: AttemptEnding) -> OverloadState? {
+    let ticket = ticket
+    self.ticket = nil
+    switch ticket {
+    case .first(let ticket)?: destination?.withdraw(ticket)
+    case .again(let ticket)?: destination?.withdrawAgain(ticket)
+    case .controlled(let ticket)?: return destination?.leave(ticket, ending, at: .now)
+    case nil: break
+    }
+    return nil
+  }
+
+  /// The slot that was asked for is there.
+  mutating func granted(at now: MonotonicTime) {
+    if case .controlled(let ticket)? = ticket { pass = ticket }
+    ticket = nil
+    grantedAt = now
+  }
+
+  /// The attempt has a slot that was taken for it, beside another attempt.
+  mutating func joins(hasControl: Bool, at now: MonotonicTime) {
+    if hasControl { pass = destination?.joinsOverload(at: now) }
+    granted(at: now)
+  }
+
+  /// Gives back a slot with which nothing was sent.
+  mutating func giveBack() {
+    if pass == nil, case .controlled(let ticket)? = ticket { pass = ticket }
+    ticket = nil
+    if let unused = takePass() {
+      let now = MonotonicTime.now
+      destination?.control(at: now) { $0.neverSent(unused, at: now) }
+    }
+    release()
+  }
+
+  func release() { destination?.release() }
+
+  /// Gives the slot up and keeps the connection; false when too many connections of the destination are parked.
+  func park() -> Bool { destination?.park() ?? false }
+
+  /// Gives the slot up for good, as the response drains to its slow reader; false if this is the reader to be ended.
+  func drain() -> Bool { reader.flatMap { destination?.drain(to: $0) } ?? false }
+
+  /// The connection is no longer parked.
+  func unpark() {
+    if let reader { destination?.forget(reader) } else { destination?.unpark() }
+  }
+
+  /// Takes the ticket with which load control is told of the attempt's end. Nil without load control, or once taken.
+  mutating func takePass() -> OverloadMachine.Ticket? { pass.take() }
 }

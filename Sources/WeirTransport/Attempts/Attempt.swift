@@ -13,9 +13,9 @@ package final class Attempt {
   /// 1 for the first.
   package let number: Int
   @exclusivity(unchecked) package internal(set) var machine = AttemptMachine()
-  @exclusivity(unchecked) package internal(set) var tally = AttemptTally()
+  @exclusivity(unchecked) package internal(set) var costs = AttemptCosts()
   @exclusivity(unchecked) var lease: SlotLease
-  let terms: DestinationTerms
+  let admission: ExchangeAdmission
   @exclusivity(unchecked) package private(set) var transfer: (any TransferHandle)?
   /// Set before anything is asked of the attempt.
   @exclusivity(unchecked) package var delegate: (any AttemptDelegate)?
@@ -23,14 +23,14 @@ package final class Attempt {
   @exclusivity(unchecked) package private(set) var status: Int?
   /// The pass that the circuit gave; nil without a circuit.
   @exclusivity(unchecked) var pass: Circuit.Pass?
-  /// Its stay at an endpoint, if its destination has a set of them.
-  @exclusivity(unchecked) var stay: EndpointStay?
+  /// The endpoint that was selected for it, if its destination has a set of them.
+  @exclusivity(unchecked) var selection: EndpointSelection?
   /// Whether it failed before anything was sent to its endpoint.
   @exclusivity(unchecked) var couldNotConnect = false
   /// Whether its final head has come.
   @exclusivity(unchecked) package internal(set) var hasAnswered = false
-  /// Why the attempt leaves its destination, if it is ended from outside before its final head.
-  @exclusivity(unchecked) var departure = Departure.withdrawn
+  /// How the attempt ends, if it is ended from outside before its final head.
+  @exclusivity(unchecked) var cancelReason = AttemptEnding.withdrawn
   /// Whether the request's body is on its way and takes as long as its source wants.
   @exclusivity(unchecked) var isUploading = false
   /// Whether it waits for the caller's code, and is no load meanwhile.
@@ -50,15 +50,15 @@ package final class Attempt {
     self.transport = transport
     self.exchange = exchange
     self.number = number
-    terms = exchange.terms
-    lease = SlotLease(terms.state)
+    admission = exchange.admission
+    lease = SlotLease(admission.state)
   }
 
-  var controls: DestinationControls { terms.controls }
+  var controls: DestinationControls { admission.controls }
 
   // MARK: The machine's actions
 
-  package func perform(_ actions: AttemptMachine.Actions) {
+  func perform(_ actions: AttemptMachine.Actions) {
     if actions.isEmpty { return }
     if actions.contains(.withdraw) { withdraw() }
     if actions.contains(.release) { lease.release() }
@@ -71,7 +71,7 @@ package final class Attempt {
     }
     if actions.contains(.drain), lease.drain() {
       machine.drains()
-      stay?.leave()
+      selection?.leave()
     }
     if actions.contains(.ask) { ask() }
     if actions.contains(.askAgain), lease.askAgain(waiter()) {
@@ -142,7 +142,7 @@ package final class Attempt {
 
   // MARK: Beside other attempts
 
-  /// Goes on the wire with a slot that was taken for it (``DestinationTerms/takesHedge(at:)``).
+  /// Goes on the wire with a slot that was taken for it (``ExchangeAdmission/takesHedge(at:)``).
   package func startBesideAnother() {
     // A monitor that was told of it may have ended the race.
     if isLost { return }
@@ -174,7 +174,7 @@ package final class Attempt {
     // Without the latencies of slow attempts the quantile would fall, and ever more attempts would be hedged. One that has
     // failed, or was not sent, tells nothing of how long a head takes.
     if !hasAnswered { noteLatency() }
-    tally.add(transfer.report())
+    costs.add(transfer.report())
     transfer.cancel()
   }
 
@@ -183,10 +183,10 @@ package final class Attempt {
   /// Puts a hop on the wire. Throws the error with which it could not be started.
   package func send(_ spec: consuming TransferSpec, headers: PreparedHeaders) throws(TransferError) {
     spec.tag = lease.destination
-    if let stay {
-      if let connections = stay.endpoint.connections { spec.tag = connections }
-      spec.endpoint = stay.endpoint.destination
-      if let url = stay.endpoint.url { spec.url = url }
+    if let selection {
+      if let connections = selection.endpoint.connections { spec.tag = connections }
+      spec.endpoint = selection.endpoint.destination
+      if let url = selection.endpoint.url { spec.url = url }
     }
     // HEAD requests are sent without their body.
     if spec.body.leavesWithHead || spec.method == "HEAD" { hasUploaded() } else { uploads() }
@@ -197,7 +197,7 @@ package final class Attempt {
   /// answered. Nil if the response does not do that.
   package func handOver(to delegate: any TransferDelegate) -> (any TransferHandle)? {
     guard let transfer, transfer.hasSwitched else { return nil }
-    tally.add(transfer.report())
+    costs.add(transfer.report())
     self.transfer = nil
     transfer.handOver(to: delegate)
     return transfer
@@ -215,7 +215,7 @@ package final class Attempt {
 
   private func begin() {
     let now = lease.grantedAt ?? .now
-    tally = AttemptTally(queue: lease.waited(until: now), now: now)
+    costs = AttemptCosts(queue: lease.waited(until: now), now: now)
     delegate?.attemptBegan(self)
     exchange.observer?.exchange(exchange, didStartAttempt: number)
     guard hedge == .starting else { return }
@@ -226,7 +226,7 @@ package final class Attempt {
   /// Reads and drops the rest of the hop's body, as long as that is cheaper than a new connection.
   package func discardBody() {
     unwanted.isDiscarded = true
-    startTimer(seconds: UnwantedBody.patience)
+    startTimer(seconds: UnwantedBody.longest)
   }
 
   /// Whether the bytes of the hop's body are read and dropped.
@@ -251,8 +251,8 @@ package final class Attempt {
   package func resume() { perform(machine.resume()) }
 
   /// Ends the attempt wherever it is, as the engine would end a cancelled transfer.
-  package func cancel(_ departure: Departure = .withdrawn) {
-    self.departure = departure
+  package func cancel(_ reason: AttemptEnding = .withdrawn) {
+    cancelReason = reason
     unwanted.isGivenUp = false
     perform(machine.cancel())
   }
@@ -263,18 +263,16 @@ package final class Attempt {
   // MARK: Costs
 
   /// This many bytes were handed on, decoded if they had a coding.
-  package func handedOn(_ count: Int) { tally.decoded += Int64(count) }
+  package func handedOn(_ count: Int) { costs.sums.bytesDecoded += Int64(count) }
 
   /// A hop's transfer has been measured: its report is added.
-  package func measured(_ report: TransferReport) { tally.add(report) }
+  package func measured(_ report: TransferReport) { costs.add(report) }
 
   /// Another hop follows: a redirect, or the same request once more.
-  package func follows(isRedirected: Bool) {
-    if isRedirected { tally.redirected() } else { tally.sentAgain() }
-  }
+  package func follows(isRedirected: Bool) { costs.follows(isRedirected: isRedirected) }
 
   /// The body has no coding, whatever the last head said.
-  package func forgetContentEncoding() { tally.sentAgain() }
+  package func forgetContentEncoding() { costs.sums.contentEncoding = nil }
 
   // MARK: The end
 
@@ -282,20 +280,20 @@ package final class Attempt {
   ///
   /// - Parameters:
   ///   - status: The status of the last response.
-  ///   - ending: What an end without a final head says about the destination.
+  ///   - failure: What an end without a final head says about the destination.
   /// - Returns: The attempt's costs.
   @discardableResult
   package func end(
-    status: Int?, at now: MonotonicTime = .now, _ ending: @autoclosure () -> Ending?
+    status: Int?, at now: MonotonicTime = .now, _ failure: @autoclosure () -> Failure?
   ) -> AttemptReport {
     let hasStarted = machine.hasStarted
     // Before the slot goes to another attempt, which may want the endpoint's place.
-    stay?.leave()
+    selection?.leave()
     perform(machine.end())
     decideHedge(.lost)
-    if !hasStarted { tally = AttemptTally(queue: lease.waited(until: now), now: now) }
-    let report = tally.report(now: now, status: status)
-    if hearsOfEnds { tellEnd(ending(), report, at: now) }
+    if !hasStarted { costs = AttemptCosts(queue: lease.waited(until: now), now: now) }
+    let report = costs.report(now: now, status: status)
+    if hearsOfEnds { tellEnd(failure(), report, at: now) }
     leaveEndpoint(at: now)
     delegate = nil
     return report
@@ -304,7 +302,7 @@ package final class Attempt {
   /// Tells the observer what became of the connection. Called once the attempt has ended.
   package func connectionUsed(isIdle: Bool) {
     transport.connectionUsed(
-      isReused: tally.isReusedConnection, isIdle: isIdle && machine.hasStarted, lease.destination?.destination)
+      isReused: costs.sums.isReusedConnection, isIdle: isIdle && machine.hasStarted, lease.destination?.destination)
   }
 
   /// Tells the observer that the attempt is over and judged, if it was on the wire.
@@ -337,7 +335,7 @@ extension Attempt: TransferDelegate {
   package func transfer(_ transfer: any TransferHandle, didReceiveHead head: ResponseHead) -> Flow {
     guard !isLost, let delegate else { return .stop }
     status = head.status
-    tally.contentEncoding = head.isEncoded ? head.value(forField: "Content-Encoding") : nil
+    costs.sums.contentEncoding = head.isEncoded ? head.value(forField: "Content-Encoding") : nil
     guard case .proceed = delegate.attempt(self, didReceiveHead: head), !isLost else { return .stop }
     return machine.reads ? .proceed : .pause
   }
@@ -380,7 +378,7 @@ extension Attempt: TransferDelegate {
 /// cheaper.
 struct UnwantedBody {
   /// Seconds that the rest of the body may take.
-  static let patience = 0.25
+  static let longest = 0.25
   /// The most bytes that are read.
   static let limit = 64 << 10
 

@@ -67,12 +67,8 @@ package struct AttemptMachine: Sendable {
   }
 
   /// Actions for the shell, in the order in which it must perform them.
-  package struct Actions: OptionSet, Sendable {
-    package let rawValue: UInt16
-
-    package init(rawValue: UInt16) {
-      self.rawValue = rawValue
-    }
+  struct Actions: OptionSet, Sendable {
+    let rawValue: UInt16
 
     /// Take the question for a slot back.
     static let withdraw = Actions(rawValue: 1)

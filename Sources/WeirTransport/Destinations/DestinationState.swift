@@ -40,20 +40,17 @@ package final class DestinationState: Sendable {
   struct Fields: Sendable {
     var admission: Admission<Waiter>
     var retries: RetryLedger
-    var reports = RetryReports()
+    /// Whether a session reports on the destination.
+    var isWatched = false
+    /// The budget that is reported.
+    var reportedBudget: RetryBudget?
+    /// Whether it was reported after the last request that counts in it had left its window.
+    var isBudgetSettled = false
     var lastAsked: MonotonicTime
     /// Nil until a request comes with a circuit breaker.
     var circuit: Circuit?
     /// Nil until a request comes with load control.
     var gate: OverloadGate?
-  }
-
-  /// The state of the reports on the destination.
-  struct RetryReports: Sendable {
-    var isWatched = false
-    var budget: RetryBudget?
-    /// Whether the budget was reported after the last request that counts in it had left its window.
-    var isBudgetSettled = false
   }
 
   package let destination: Destination
@@ -87,7 +84,7 @@ package final class DestinationState: Sendable {
       var admitted: [Admission<Waiter>.Entry] = []
       if let (slots, parked) = limits() {
         admitted = fields.admission.resize(slots: slots, maximumParked: parked)
-        fields.gate?.resize(slots: fields.admission.slots)
+        fields.gate?.machine.resize(slots: fields.admission.slots)
       }
       return (admitted, fields.admission.takeDeparted(), fields.answers(at: .now))
     }
@@ -113,10 +110,10 @@ package final class DestinationState: Sendable {
       fields.gate?.isRetired = caller == nil
       var answer = Answer(decision: fields.ask(caller, at: now, waiter))
       if let start {
-        answer.beginsWatch = (start.isObserved || caller != nil) && !fields.reports.isWatched
+        answer.beginsWatch = (start.isObserved || caller != nil) && !fields.isWatched
         if answer.beginsWatch {
-          fields.reports.isWatched = true
-          fields.reports.isBudgetSettled = false
+          fields.isWatched = true
+          fields.isBudgetSettled = false
         }
         // A request that is turned away puts nothing on the destination that would have to be retried.
         if !answer.isTurnedAway { fields.retries.started(at: now, earnsRetryBudget: start.earnsRetryBudget) }
@@ -143,12 +140,9 @@ package final class DestinationState: Sendable {
 
   /// Returns whether the slot was given up; if not, the transfer keeps it.
   func park() -> Bool {
-    switch changeAdmission({ $0.park() }) {
-    case .parked(let next):
-      next?.waiter(nil)
-      return true
-    case .refused: return false
-    }
+    let (isParked, next) = changeAdmission { $0.park() }
+    next?.waiter(nil)
+    return isParked
   }
 
   func unpark() {
@@ -195,7 +189,7 @@ package final class DestinationState: Sendable {
   /// Whether a retry is within the budget; a nil budget is unlimited. If it is, it counts from now on.
   func grantsRetry(by budget: RetryBudget?, at now: MonotonicTime) -> Bool {
     fields.withLock { fields in
-      if let budget { fields.reports.budget = budget }
+      if let budget { fields.reportedBudget = budget }
       return fields.retries.grant(by: budget, at: now)
     }
   }
@@ -208,7 +202,7 @@ package final class DestinationState: Sendable {
 
   /// Sets the budget that is reported, until a retry is asked for with another one.
   func reportsRetries(of budget: RetryBudget?) {
-    fields.withLock { $0.reports.budget = budget }
+    fields.withLock { $0.reportedBudget = budget }
   }
 
   /// The reports that are due, at most once a second.
@@ -234,14 +228,14 @@ package final class DestinationState: Sendable {
     let memory = isOneOfMany ? Self.shortOverloadMemory : Self.overloadMemory
     let (reports, answers) = fields.withLock { fields in
       var reports = Reports()
-      let window = fields.reports.budget?.boundedWindow ?? RetryBudget.windows.lowerBound
+      let window = fields.reportedBudget?.boundedWindow ?? RetryBudget.windows.lowerBound
       let isQuiet = fields.retries.isQuiet(for: window, at: now)
-      if let budget = fields.reports.budget, !isQuiet || !fields.reports.isBudgetSettled {
+      if let budget = fields.reportedBudget, !isQuiet || !fields.isBudgetSettled {
         reports.availableRetries = fields.retries.available(of: budget, at: now)
       }
-      fields.reports.isBudgetSettled = isQuiet
-      let (answers, entered) = fields.control(at: now) { $0.woke(at: now) }
-      reports.overload = fields.gate?.takeReport(at: now)
+      fields.isBudgetSettled = isQuiet
+      let (answers, entered) = fields.control(at: now) { $0.machine.woke(at: now) }
+      reports.overload = fields.gate?.machine.takeReport(at: now)
       reports.entered = entered
       let isUnused = now.seconds(since: fields.lastAsked) >= memory
       if let gate = fields.gate, gate.isIdle, gate.isRetired || isUnused {
@@ -253,7 +247,7 @@ package final class DestinationState: Sendable {
         reports.overload?.used = 0
       }
       reports.areLast = isQuiet && fields.gate == nil
-      if reports.areLast { fields.reports.isWatched = false }
+      if reports.areLast { fields.isWatched = false }
       return (reports, answers)
     }
     for each in answers { each.waiter(each.refusal) }
@@ -263,14 +257,14 @@ package final class DestinationState: Sendable {
   /// Lets go of what is reported soon after the last attempt, unless another one comes.
   func retire() {
     fields.withLock { fields in
-      fields.reports.budget = nil
+      fields.reportedBudget = nil
       fields.gate?.isRetired = true
     }
   }
 
   /// The reporting session stops reporting.
   func isWatchedNoMore() {
-    fields.withLock { $0.reports.isWatched = false }
+    fields.withLock { $0.isWatched = false }
   }
 }
 
@@ -315,16 +309,7 @@ extension DestinationState.Fields {
       }
     }
     if gate == nil { gate = OverloadGate(caller.settings, slots: admission.slots, at: now) }
-    let arrival = gate?.arrived(
-      caller, hasFreeSlot: admission.hasFreeSlot, maximumWaiting: admission.maximumWaiting, at: now, waiter)
-    switch arrival {
-    case .letThrough(let ticket)?:
-      _ = admission.take()
-      return .granted(ticket)
-    case .waits(let ticket)?: return .waiting(.controlled(ticket))
-    case .refused(let reason)?: return .refused(reason)
-    case .queueFull?, nil: return .queueFull
-    }
+    return gate?.arrived(caller, &admission, at: now, waiter) ?? .queueFull
   }
 
   fileprivate var hasPlaceBeside: Bool {

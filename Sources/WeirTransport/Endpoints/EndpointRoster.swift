@@ -324,7 +324,7 @@ package struct CheckThresholds: Sendable, Equatable {
 
   /// Takes the numbers. Numbers out of range count as the nearest valid ones.
   package init(unhealthyAfter: Int = 3, healthyAfter: Int = 2) {
-    self.unhealthyAfter = min(max(unhealthyAfter, Self.range.lowerBound), Self.range.upperBound)
-    self.healthyAfter = min(max(healthyAfter, Self.range.lowerBound), Self.range.upperBound)
+    self.unhealthyAfter = unhealthyAfter.clamped(to: Self.range)
+    self.healthyAfter = healthyAfter.clamped(to: Self.range)
   }
 }

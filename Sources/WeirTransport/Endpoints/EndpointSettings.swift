@@ -85,18 +85,6 @@ extension OutlierSettings {
   var boundedMaximumShare: Double { maximumShare.clamped(to: EndpointSettings.shares) }
 }
 
-extension Double {
-  fileprivate func clamped(to range: ClosedRange<Double>) -> Double {
-    self > range.lowerBound ? min(self, range.upperBound) : range.lowerBound
-  }
-}
-
-extension Int {
-  fileprivate func clamped(to range: ClosedRange<Int>) -> Int {
-    Swift.min(Swift.max(self, range.lowerBound), range.upperBound)
-  }
-}
-
 /// When an endpoint that fails is ejected, and for how long.
 public struct OutlierSettings: Sendable, Equatable {
   /// Failures in a row; 1 to 1000.

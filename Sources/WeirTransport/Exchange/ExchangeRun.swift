@@ -5,7 +5,7 @@
 /// The exchange provides the attempts, the time, and the steps that differ. The machine is a part of what it guards:
 /// each input is made by ``change(_:)``, and what the machine answers is done by ``perform(_:)``. Confined to the loop.
 package protocol ExchangeRun: TransportExchange {
-  associatedtype Running: ExchangeAttempt
+  associatedtype Running: HedgeRunner
 
   /// The machine as it is now.
   var machine: ExchangeMachine { get }
@@ -66,8 +66,8 @@ package enum ExchangeTimer: Sendable {
   case retry, hedge
 }
 
-/// An attempt of an exchange, as far as the race needs it.
-package protocol ExchangeAttempt: AnyObject {
+/// A runner of a ``HedgeRace``: an attempt of an exchange, as far as the race needs it.
+package protocol HedgeRunner: AnyObject {
   /// 1 for the first.
   var number: Int { get }
   /// Has a slot from its beginning, without asking.
@@ -78,14 +78,14 @@ package protocol ExchangeAttempt: AnyObject {
   func decideHedge(_ event: HedgeEvent)
 }
 
-extension Attempt: ExchangeAttempt {}
+extension Attempt: HedgeRunner {}
 
 extension ExchangeRun {
   package func passOn() {}
   package func discardBody() {}
   package func shows(_ attempt: Running) {}
-  package func hasRoomForRival() -> Bool { terms.mayHedge() }
-  package func takesRoomForRival() -> Bool { terms.takesHedge() }
+  package func hasRoomForRival() -> Bool { admission.mayHedge() }
+  package func takesRoomForRival() -> Bool { admission.takesHedge() }
 
   package func perform(_ action: ExchangeMachine.Action) {
     switch action {
@@ -138,7 +138,7 @@ extension ExchangeRun {
 
   /// Arms the timer of the next second attempt, if one may follow.
   package func awaitHedge() {
-    guard let hedge, machine.mayHedge, let delay = terms.seconds(of: hedge.delay) else { return }
+    guard let hedge, machine.mayHedge, let delay = admission.seconds(of: hedge.delay) else { return }
     wait(delay, for: .hedge)
   }
 

@@ -89,3 +89,15 @@ public enum ShedReason: String, Sendable, Hashable, CaseIterable {
   /// The destination has ceased to answer.
   case silent
 }
+
+/// How an attempt ended without a final head.
+package enum AttemptEnding: Sendable {
+  /// The client of the gateway left, or the user cancelled the request.
+  case callerGaveUp
+  /// The destination refused or broke the connection.
+  case failed
+  /// It ran into a time limit of this process.
+  case timedOut
+  /// The end says nothing about the destination: a second attempt lost, or the session ended.
+  case withdrawn
+}

@@ -70,9 +70,9 @@ extension FailureCode {
     // libcurl says "Malformed encoding found in chunked-encoding", "chunk hex-length char not a hex digit" and the
     // like.
     case .receiveError where text.contains("chunk"): self = .badServerResponse
-    case .sendError, .receiveError: self = TLSFailure(text)?.code ?? .networkConnectionLost
+    case .sendError, .receiveError: self = Self(ofTLS: text) ?? .networkConnectionLost
     case .emptyReply, .partialFile, .http2Framing, .http2Stream, .sendRewindFailed: self = .networkConnectionLost
-    case .tlsConnect: self = TLSFailure(text)?.code ?? .secureConnectionFailed
+    case .tlsConnect: self = Self(ofTLS: text) ?? .secureConnectionFailed
     case .tlsCipher, .tlsEngineInitFailed, .tlsEngineNotFound, .tlsEngineSetFailed: self = .secureConnectionFailed
     case .peerFailedVerification: self.init(defect)
     case .tlsIssuerError, .invalidCertificateStatus, .pinnedPublicKeyMismatch: self = .serverCertificateUntrusted
@@ -87,6 +87,28 @@ extension FailureCode {
     default: self = .unknown
     }
   }
+
+  /// A failure of TLS itself, as OpenSSL describes it. It is read from libcurl's text of a failure to connect, send or
+  /// receive: for the latter two libcurl has no code that tells TLS from TCP. From TLS 1.3 on a server may refuse a
+  /// client's certificate after the handshake is over for the client (RFC 8446 section 4.4.2). Nil when the text is not
+  /// from OpenSSL, or only reports the end of the connection.
+  init?(ofTLS text: String) {
+    guard text.contains("SSL routines"), !text.contains("unexpected eof") else { return nil }
+    self =
+      if text.contains("alert certificate required") {
+        .clientCertificateRequired
+      } else if Self.refusals.contains(where: text.contains) {
+        .clientCertificateRejected
+      } else {
+        .secureConnectionFailed
+      }
+  }
+
+  /// OpenSSL's names for the alerts by which a server refuses a client's certificate (RFC 8446 section 6.2).
+  private static let refusals = [
+    "alert bad certificate", "alert unsupported certificate", "alert certificate revoked", "alert certificate expired",
+    "alert certificate unknown", "alert unknown ca", "alert access denied",
+  ]
 
   /// A proxy that wants other credentials, or makes no such tunnels, will refuse again; a proxy that fails may recover.
   private init(ofTunnel status: Int) {
@@ -104,6 +126,81 @@ extension FailureCode {
     case .notYetValid: self = .serverCertificateNotYetValid
     case .unknownRoot: self = .serverCertificateHasUnknownRoot
     case .wrongHost, .other, nil: self = .serverCertificateUntrusted
+    }
+  }
+}
+
+/// The cause of a failed transfer in Foundation's terms: names and numbers are those of its `URLError.Code`.
+package enum FailureCode: Int, CaseIterable, Sendable {
+  case unknown = -1
+  case backgroundSessionRequiresSharedContainer = -995
+  case backgroundSessionInUseByAnotherProcess = -996
+  case backgroundSessionWasDisconnected = -997
+  case cancelled = -999
+  case badURL = -1000
+  case timedOut = -1001
+  case unsupportedURL = -1002
+  case cannotFindHost = -1003
+  case cannotConnectToHost = -1004
+  case networkConnectionLost = -1005
+  case dnsLookupFailed = -1006
+  case httpTooManyRedirects = -1007
+  case resourceUnavailable = -1008
+  case notConnectedToInternet = -1009
+  case redirectToNonExistentLocation = -1010
+  case badServerResponse = -1011
+  case userCancelledAuthentication = -1012
+  case userAuthenticationRequired = -1013
+  case zeroByteResource = -1014
+  case cannotDecodeRawData = -1015
+  case cannotDecodeContentData = -1016
+  case cannotParseResponse = -1017
+  case internationalRoamingOff = -1018
+  case callIsActive = -1019
+  case dataNotAllowed = -1020
+  case requestBodyStreamExhausted = -1021
+  case appTransportSecurityRequiresSecureConnection = -1022
+  case fileDoesNotExist = -1100
+  case fileIsDirectory = -1101
+  case noPermissionsToReadFile = -1102
+  case dataLengthExceedsMaximum = -1103
+  case secureConnectionFailed = -1200
+  case serverCertificateHasBadDate = -1201
+  case serverCertificateUntrusted = -1202
+  case serverCertificateHasUnknownRoot = -1203
+  case serverCertificateNotYetValid = -1204
+  case clientCertificateRejected = -1205
+  case clientCertificateRequired = -1206
+  case cannotLoadFromNetwork = -2000
+  case cannotCreateFile = -3000
+  case cannotOpenFile = -3001
+  case cannotCloseFile = -3002
+  case cannotWriteToFile = -3003
+  case cannotRemoveFile = -3004
+  case cannotMoveFile = -3005
+  case downloadDecodingFailedMidStream = -3006
+  case downloadDecodingFailedToComplete = -3007
+
+  /// The code's name in snake case, fit for a metric: `cannot_find_host`.
+  package var label: String {
+    var label = ""
+    var isAfterCapital = true
+    for scalar in "\(self)".unicodeScalars {
+      let isCapital = scalar.properties.isUppercase
+      if isCapital, !isAfterCapital { label += "_" }
+      label += scalar.properties.lowercaseMapping
+      isAfterCapital = isCapital
+    }
+    return label
+  }
+
+  /// Whether a local file failed that was to be read, written or moved.
+  package var isFileError: Bool {
+    switch self {
+    case .cannotCreateFile, .cannotOpenFile, .cannotCloseFile, .cannotWriteToFile, .cannotRemoveFile,
+      .cannotMoveFile, .fileDoesNotExist, .fileIsDirectory, .noPermissionsToReadFile:
+      true
+    default: false
     }
   }
 }

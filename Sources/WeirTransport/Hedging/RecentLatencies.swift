@@ -45,7 +45,7 @@ struct RecentLatencies: Sendable {
     let recent = slices.filter { $0.index >= oldest }
     let total = recent.reduce(0) { $0 + $1.total }
     guard total >= Self.minimumCount else { return nil }
-    let share = share > 0.5 ? min(share, 0.999) : 0.5
+    let share = share.clamped(to: 0.5...0.999)
     let rank = Int((share * Double(total)).rounded(.up))
     var seen = 0
     for bucket in 0..<Self.bucketCount {

@@ -2,36 +2,35 @@ import WeirIO
 
 // The common parts of the calls: records, time that has passed, samples.
 extension OverloadMachine {
-  var hasPlace: Bool { ledger.counted < places }
+  var hasPlace: Bool { inFlight.counted < places }
 
   mutating func send(at now: MonotonicTime) -> Ticket {
-    let ticket = ledger.send(at: now)
+    let ticket = inFlight.send(at: now)
     noteSent(at: now)
     return ticket
   }
 
   mutating func noteSent(at now: MonotonicTime) {
-    silence.sent(isOnly: ledger.counted == 1, at: now)
-    window.most = max(window.most, ledger.counted)
+    silence.sent(isOnly: inFlight.counted == 1, at: now)
+    window.most = max(window.most, inFlight.counted)
   }
 
-  mutating func refuse(_ reason: Refusal) -> Arrival {
+  mutating func refuse(_ reason: ShedReason) -> Arrival {
     recent.present.lost += 1
-    totals.refused[reason] += 1
+    totals.shed.count(reason)
     return .refused(reason)
   }
 
-  mutating func refuse(_ ticket: Ticket, _ reason: Refusal) -> Verdict {
-    recent.present.lost += 1
-    totals.refused[reason] += 1
-    return .refused(ticket, reason)
+  mutating func refuse(_ ticket: Ticket, _ reason: ShedReason) -> Verdict {
+    _ = refuse(reason)
+    return Verdict(ticket: ticket, refusal: reason)
   }
 
-  /// W, in seconds; below 0 when the caller would have left before an answer.
+  /// The bound of a wait, in seconds; below 0 when the caller would have left before an answer.
   func bound(timeout: Double?) -> Double {
     let average = latency?.average ?? 0
     var bound = settings.boundedWait
-    if let patience = patience.seconds { bound = min(bound, max(0.1, 0.8 * patience - 1.5 * average)) }
+    if let callerTimeout = callerTimeout.seconds { bound = min(bound, max(0.1, 0.8 * callerTimeout - 1.5 * average)) }
     if overloadedSince != nil {
       bound = min(bound, max(settings.boundedWaitOverloaded, 0.5 * (latency?.baseline ?? 0)))
     }
@@ -56,24 +55,25 @@ extension OverloadMachine {
     rate = ServiceRate()
   }
 
-  /// μ, or what came in the last second if that is more: an upstream gives at least what it gives.
+  /// The service rate, or what came per second in the last two if that is more: an upstream gives at least what it
+  /// gives.
   func serviceRate(at now: MonotonicTime) -> Double? {
     rate.value(at: now).map { max($0, Double(recent.sum(of: 4).heads) / 2) }
   }
 
-  mutating func lost(_ ticket: Ticket, hasPatience: Bool, at now: MonotonicTime) {
-    if let arrived = ledger.leave(ticket) {
+  mutating func lost(_ ticket: Ticket, callerLeft: Bool, at now: MonotonicTime) {
+    if let arrived = inFlight.leave(ticket) {
       recent.present.lost += 1
       recent.present.inVain += 1
-      if hasPatience { patience.note(now.seconds(since: arrived), at: now) }
+      if callerLeft { callerTimeout.note(now.seconds(since: arrived), at: now) }
       return
     }
-    guard let attempt = ledger.sent(ticket) else { return }
+    guard let attempt = inFlight.sent(ticket) else { return }
     recent.present.lost += 1
-    if hasPatience { patience.note(now.seconds(since: attempt.arrived), at: now) }
+    if callerLeft { callerTimeout.note(now.seconds(since: attempt.arrived), at: now) }
     window.givenUp += 1
     let seconds = now.seconds(since: attempt.sent)
-    let isInVain = !hasPatience || isSlow(seconds, at: now)
+    let isInVain = !callerLeft || isSlow(seconds, at: now)
     if isInVain { recent.present.inVain += 1 }
     if attempt.counted, isInVain || latency == nil { silence.gaveUpOnWire(after: seconds) }
     abandon(ticket, at: now)
@@ -83,9 +83,9 @@ extension OverloadMachine {
     }
   }
 
-  /// Whether a give-up after so many seconds shows a slow upstream. Bmin is too high for this question if it comes from
-  /// an overload, as with many gateways before one upstream. So an upstream is also slow if it has answered none of the
-  /// later attempts.
+  /// Whether a give-up after so many seconds shows a slow upstream. The least latency is too high for this question if
+  /// it comes from an overload, as with many gateways before one upstream. So an upstream is also slow if it has
+  /// answered none of the later attempts.
   private func isSlow(_ seconds: Double, at now: MonotonicTime) -> Bool {
     guard let slow = latency.map({ 2 * $0.least }) else { return false }
     return seconds > slow || silence.isUnanswered(for: slow, at: now)
@@ -93,18 +93,18 @@ extension OverloadMachine {
 
   /// The upstream works on the attempt until its answer would have come, which is later than now: the caller saw none.
   mutating func abandon(_ ticket: Ticket, at now: MonotonicTime) {
-    guard let attempt = ledger.sent(ticket) else { return }
+    guard let attempt = inFlight.sent(ticket) else { return }
     let answer = max(latency?.average ?? 0, now.seconds(since: attempt.sent))
     let end = attempt.sent.advanced(bySeconds: 1.25 * answer)
-    ledger.abandon(ticket, workEnds: min(end, now.advanced(bySeconds: 5)), at: now, maximum: slots)
+    inFlight.abandon(ticket, workEnds: min(end, now.advanced(bySeconds: 5)), at: now, maximum: slots)
   }
 
   mutating func setAsideOvertaken(at now: MonotonicTime) {
     // As a rule no attempt on the wire is older than a second.
-    guard ledger.hasSent(before: MonotonicTime(nanoseconds: now.nanoseconds - 1_000_000_000)) else { return }
+    guard inFlight.hasSent(before: MonotonicTime(nanoseconds: now.nanoseconds - 1_000_000_000)) else { return }
     let seconds = max(1, 8 * (latency?.average ?? 0))
     let bound = MonotonicTime(nanoseconds: now.nanoseconds - Int64(min(seconds, 1e9) * 1e9))
-    ledger.setAside(overtakenBy: latestAnswered, sentBefore: bound)
+    inFlight.setAside(overtakenBy: latestAnswered, sentBefore: bound)
   }
 
   // MARK: Time
@@ -115,16 +115,16 @@ extension OverloadMachine {
     let now = max(now, clock)
     if recent.end <= now { skipIdleTime(until: now) }
     while true {
-      let workEnd = ledger.firstWorkEnd ?? .distantFuture
+      let workEnd = inFlight.firstWorkEnd ?? .distantFuture
       let next = min(workEnd, recent.end)
       guard next <= now else { break }
       account(until: next)
-      if workEnd <= next { ledger.popWork() }
+      if workEnd <= next { inFlight.popWork() }
       if recent.end <= next { slotEnded(at: next) }
     }
     account(until: now)
     silence.look(
-      average: latency?.average, shortest: settings.boundedSilence, waiting: ledger.waiting, at: now)
+      average: latency?.average, shortest: settings.boundedSilence, waiting: inFlight.waiting, at: now)
     if isProbing {
       lookAtProbe(at: now)
     } else if window.isStale(average: latency?.average ?? 0, at: now) {
@@ -138,13 +138,13 @@ extension OverloadMachine {
   mutating func skipIdleTime(until now: MonotonicTime) {
     guard now.seconds(since: recent.end) > 60 else { return }
     recent.restart(at: now)
-    patience.update(at: now)
-    if ledger.waiting == 0 { becomeFree() }
+    callerTimeout.update(at: now)
+    if inFlight.waiting == 0 { becomeFree() }
   }
 
   mutating func account(until time: MonotonicTime) {
     if time <= clock { return }
-    if ledger.waiting > 0 || !hasPlace {
+    if inFlight.waiting > 0 || !hasPlace {
       let seconds = time.seconds(since: clock)
       window.saturated += seconds
       recent.present.saturated += seconds
@@ -153,20 +153,20 @@ extension OverloadMachine {
   }
 
   func abortTime(_ probe: OverloadProbe) -> MonotonicTime? {
-    overloadedSince == nil ? ledger.oldestArrival.map(probe.abort) : nil
+    overloadedSince == nil ? inFlight.oldestArrival.map(probe.abort) : nil
   }
 
   mutating func lookAtProbe(at now: MonotonicTime) {
     guard let probe = limit?.probe, var latency else { return }
     if let abort = abortTime(probe), abort <= now {
       limit?.abortProbe(at: now)
-      probes.aborted += 1
+      totals.probes.aborted += 1
     } else {
       let result = limit?.endProbeIfOver(
-        counted: ledger.counted, &latency, patience: patience.seconds, at: now)
+        counted: inFlight.counted, &latency, callerTimeout: callerTimeout.seconds, at: now)
       guard let result else { return }
       self.latency = latency
-      if result == .faster { probes.faster += 1 } else { probes.same += 1 }
+      if result == .faster { totals.probes.faster += 1 } else { totals.probes.same += 1 }
     }
     limitChanged()
     beginWindow(at: now)
@@ -197,7 +197,7 @@ extension OverloadMachine {
     if window.isFull(at: now) { windowEnded(at: now) }
   }
 
-  func longestWait(at now: MonotonicTime) -> Double { ledger.oldestArrival.map { now.seconds(since: $0) } ?? 0 }
+  func longestWait(at now: MonotonicTime) -> Double { inFlight.oldestArrival.map { now.seconds(since: $0) } ?? 0 }
 
-  mutating func beginWindow(at now: MonotonicTime) { window = OverloadWindow(at: now, counted: ledger.counted) }
+  mutating func beginWindow(at now: MonotonicTime) { window = OverloadWindow(at: now, counted: inFlight.counted) }
 }

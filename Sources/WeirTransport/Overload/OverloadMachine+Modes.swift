@@ -14,8 +14,8 @@ extension OverloadMachine {
       return
     }
     latency.note(window, isControlled: limit != nil, at: now)
-    let surroundings = OverloadLimit.Surroundings(settings: settings, longestWait: longestWait(at: now))
-    limit?.windowEnded(window, &latency, surroundings, at: now)
+    let longest = longestWait(at: now)
+    limit?.windowEnded(window, &latency, settings, longestWait: longest, at: now)
     self.latency = latency
     limitChanged()
   }
@@ -23,7 +23,7 @@ extension OverloadMachine {
   /// A slot of half a second has ended.
   mutating func slotEnded(at now: MonotonicTime) {
     recent.turn()
-    patience.update(at: now)
+    callerTimeout.update(at: now)
     silence.refuse(callersLeave(at: now), at: now)
     if limit == nil {
       losses.note(recent.last)
@@ -50,10 +50,10 @@ extension OverloadMachine {
     if isSlow { control(latency, at: now) }
   }
 
-  /// Whether callers leave an upstream that is not heard of, and few have more patience.
+  /// Whether callers leave an upstream that is not heard of, and few have a longer timeout.
   private func callersLeave(at now: MonotonicTime) -> Bool {
     silence.callersLeave { seconds in
-      ledger.onWire(sentBefore: MonotonicTime(nanoseconds: now.nanoseconds - Int64(seconds * 1e9)))
+      inFlight.onWire(sentBefore: MonotonicTime(nanoseconds: now.nanoseconds - Int64(seconds * 1e9)))
     }
   }
 
@@ -62,7 +62,7 @@ extension OverloadMachine {
     let perSecond = heads > 0 ? heads / (Double(recent.passed) * RecentSlots.length) : rate.value(at: now)
     rate = ServiceRate(perSecond, at: now)
     var latency = latency
-    latency.beginControl(patience: patience.seconds)
+    latency.beginControl(callerTimeout: callerTimeout.seconds)
     self.latency = latency
     let initial = perSecond.map { 2 * latency.baseline * $0 } ?? Double(settings.boundedInitial)
     limit = OverloadLimit(initial, settings, slots: slots, at: now)
@@ -77,7 +77,7 @@ extension OverloadMachine {
     let isControlled = limit != nil || silence.isSilent
     let slots = recent.sum(of: 4)
     let isNeeded = silence.isSilent ? slots.arrivals > 0 : isProbing || overloadedSince != nil || slots.saturated > 0.1
-    if !isControlled || isNeeded || ledger.waiting > 0 {
+    if !isControlled || isNeeded || inFlight.waiting > 0 {
       calmSince = nil
       return
     }

@@ -15,8 +15,8 @@ struct Silence: Sendable {
     /// When the attempt was sent that completed the evidence.
     var complete: MonotonicTime?
 
-    /// Whether they came nearly as often as signs of the upstream had come: in a lull it may be that only long polls are
-    /// left.
+    /// Whether they came nearly as often as signs of the upstream had come: in a lull it may be that only long polls
+    /// are left.
     func isNoLull(_ interval: Double, waiting: Int, at now: MonotonicTime) -> Bool {
       Double(count + waiting) * interval > 0.5 * now.seconds(since: first)
     }
@@ -54,8 +54,8 @@ struct Silence: Sendable {
   private(set) var isSilent = false
   /// The last one that has ended.
   private(set) var ended: Ended?
-  /// Whether arrivals are refused. Silence alone is no reason, as all may be long polls: callers must leave as well, or it
-  /// must be a hang.
+  /// Whether arrivals are refused. Silence alone is no reason, as all may be long polls: callers must leave as well, or
+  /// it must be a hang.
   private(set) var refuses = false
   /// Whether the silence has lasted so long, and so many wait, that long polls are no explanation.
   private var isHang = false
@@ -92,7 +92,7 @@ struct Silence: Sendable {
     givenUp.seconds += seconds
   }
 
-  /// Whether callers have left since the upstream was last heard of, and few of the others have more patience.
+  /// Whether callers have left since the upstream was last heard of, and few of the others have a longer timeout.
   ///
   /// - Parameter stillWaiting: The number of attempts on the wire for so many seconds.
   func callersLeave(stillWaiting: (Double) -> Int) -> Bool {
@@ -139,7 +139,7 @@ struct Silence: Sendable {
   /// Looks whether a silence begins, or has become a hang.
   ///
   /// - Parameters:
-  ///   - average: A; nil while it is unknown.
+  ///   - average: Nil while it is unknown.
   ///   - shortest: Seconds that a silence lasts at least.
   ///   - waiting: The number of attempts that wait for a place.
   mutating func look(average: Double?, shortest: Double, waiting: Int, at now: MonotonicTime) {

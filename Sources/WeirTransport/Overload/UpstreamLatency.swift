@@ -1,31 +1,32 @@
 import WeirIO
 
-/// How long an upstream's answers take: now (A), where no limit is needed (B), and at best (Bmin).
+/// How long an upstream's answers take: now, where no limit is needed, and at best.
 struct UpstreamLatency: Sendable {
-  /// Samples of which Bmin is the lowest mean, and seconds that they last at least.
+  /// Samples of which the least latency is the lowest mean, and seconds that they last at least.
   private static let leastSamples = (count: 30, seconds: 2.0)
-  /// Seconds in which Bmin fades by a factor of 2. Callers that have been content with slower answers for that long take
-  /// them for normal.
+  /// Seconds in which the least latency fades by a factor of 2. Callers that have been content with slower answers for
+  /// that long take them for normal.
   private static let fading = 60.0
-  /// Seconds of a window that count for the fading, or as many times its mean. If it took longer, no request came meanwhile.
+  /// Seconds of a window that count for the fading, or as many times its mean. If it took longer, no request came
+  /// meanwhile.
   private static let longestWindow = 5.0
-  /// Seconds in which the first window is doubted, and how far Bmin may rise above it meanwhile: fast answers come first,
-  /// and an overload from the beginning makes every later one slow.
+  /// Seconds in which the first window is doubted, and how far the least latency may rise above it meanwhile: fast
+  /// answers come first, and an overload from the beginning makes every later one slow.
   private static let beginning = (seconds: 5.0, rise: 2.0)
-  /// The baseline may be raised to this fraction of the callers' patience. More of it makes callers wait without need, and
-  /// less takes longer to see that an upstream has become slower.
-  private static let patienceFraction = 0.1
-  /// The largest fraction of the callers' patience that the first baseline of a control may be. The callers give up, so
+  /// The baseline may be raised to this fraction of the callers' timeouts. More of it makes callers wait without need,
+  /// and less takes longer to see that an upstream has become slower.
+  private static let timeoutFraction = 0.1
+  /// The largest fraction of the callers' timeouts that the first baseline of a control may be. The callers give up, so
   /// that a higher one was measured in an overload.
-  private static let largestPatienceFraction = 0.25
+  private static let largestTimeoutFraction = 0.25
 
-  /// A: the mean of the last windows' means.
+  /// The mean of the last windows' means.
   private(set) var average: Double
-  /// B, of the controlled mode. The callers' patience may raise it above ``withoutQueue``.
+  /// The baseline of the controlled mode. The callers' timeouts may raise it above ``withoutQueue``.
   private(set) var baseline: Double
   /// Seconds of an answer without a queue, as measured since the controlled mode began.
   private(set) var withoutQueue: Double
-  /// Bmin: the lowest mean of 30 samples so far, which fades.
+  /// The least latency: the lowest mean of 30 samples so far, which fades.
   private(set) var least: Double
   private let first: Double
   private var isBeginning = true
@@ -47,7 +48,7 @@ struct UpstreamLatency: Sendable {
 
   /// A window has ended.
   ///
-  /// - Parameter isControlled: Whether the control limited anything. The answers of an overload are slow, and Bmin does not
+  /// - Parameter isControlled: Whether the control limited anything. The answers of an overload are slow, and the least latency does not
   ///   rise with them: the next overload would begin with a higher baseline than the one before.
   mutating func note(_ window: OverloadWindow, isControlled: Bool, at now: MonotonicTime) {
     average = (average + window.mean) / 2
@@ -66,27 +67,29 @@ struct UpstreamLatency: Sendable {
     (isBeginning, sum, count, since) = (false, 0, 0, now)
   }
 
-  /// Bmin does not fade in so many seconds, in which no answer came: it would follow the first answers of an overload.
+  /// The least latency does not fade in so many seconds, in which no answer came: it would follow the first answers of
+  /// an overload.
   mutating func passIdleTime(_ seconds: Double) {
     if seconds > 0 { since = since.advanced(bySeconds: seconds) }
   }
 
   // MARK: The baseline
 
-  /// T: seconds that an answer may take without the limit shrinking.
+  /// Seconds that an answer may take without the limit shrinking.
   func tolerated(_ settings: OverloadSettings) -> Double {
     max(settings.boundedTolerance * baseline, baseline + 0.01)
   }
 
-  /// Seconds of an answer without a queue: at the beginning the first window's mean, as an overload may have raised Bmin.
+  /// Seconds of an answer without a queue: at the beginning the first window's mean, as an overload may have raised the
+  /// least latency.
   var unloaded: Double { isBeginning ? first : least }
 
   /// The controlled mode begins.
-  mutating func beginControl(patience: Double?) {
+  mutating func beginControl(callerTimeout: Double?) {
     baseline = unloaded
     withoutQueue = baseline
-    guard let patience else { return }
-    baseline = min(max(baseline, Self.patienceFraction * patience), Self.largestPatienceFraction * patience)
+    guard let callerTimeout else { return }
+    baseline = min(max(baseline, Self.timeoutFraction * callerTimeout), Self.largestTimeoutFraction * callerTimeout)
   }
 
   /// The control has ended. If the upstream turned out to be slower in it, that is normal from now on.
@@ -103,7 +106,7 @@ struct UpstreamLatency: Sendable {
   /// - Parameters:
   ///   - isLossy: Whether callers gave up meanwhile: then a higher baseline would make more of them do so.
   ///   - isUnchanged: Whether they took as long as before: the upstream is slower, and the limit is not why.
-  mutating func measured(_ mean: Double, isLossy: Bool, isUnchanged: Bool, patience: Double?) {
+  mutating func measured(_ mean: Double, isLossy: Bool, isUnchanged: Bool, callerTimeout: Double?) {
     withoutQueue = min(withoutQueue, mean)
     if mean <= baseline {
       baseline = mean > baseline / 2 ? (baseline + mean) / 2 : mean
@@ -111,7 +114,7 @@ struct UpstreamLatency: Sendable {
       baseline = mean
       withoutQueue = mean
     } else if !isLossy {
-      baseline = max(baseline, min(mean, Self.patienceFraction * (patience ?? .infinity)))
+      baseline = max(baseline, min(mean, Self.timeoutFraction * (callerTimeout ?? .infinity)))
     }
   }
 }

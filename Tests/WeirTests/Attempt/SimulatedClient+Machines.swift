@@ -170,7 +170,7 @@ extension AttemptMachineSimulationTests.Client {
   }
 
   /// One attempt.
-  final class Run: ExchangeAttempt {
+  final class Run: HedgeRunner {
     let number: Int
     private unowned let client: AttemptMachineSimulationTests.Client
     var machine = AttemptMachine()

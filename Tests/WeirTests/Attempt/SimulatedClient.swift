@@ -12,7 +12,7 @@ extension AttemptMachineSimulationTests {
     let receiver: Receiver
     unowned let world: World
     var request = RequestMachine()
-    let terms = DestinationTerms(DestinationControls(retryBudget: nil))
+    let admission = ExchangeAdmission(DestinationControls(retryBudget: nil))
     let hedge: HedgePlan? = HedgePlan(delay: .seconds(1), limit: 2)
     var attempt: Run?
     var rivals: [Run] = []

@@ -85,13 +85,13 @@ extension DestinationState {
   var overload: OverloadState? { fields.withLock { $0.gate?.machine.state } }
 
   /// The attempts that count against the limit.
-  var used: Int { fields.withLock { $0.gate?.machine.ledger.counted ?? 0 } }
+  var used: Int { fields.withLock { $0.gate?.machine.inFlight.counted ?? 0 } }
 
   /// The attempts that wait for load control.
-  var waitingRoom: Int { fields.withLock { $0.gate?.machine.ledger.waiting ?? 0 } }
+  var waitingRoom: Int { fields.withLock { $0.gate?.machine.inFlight.waiting ?? 0 } }
 
   /// The attempts on the wire that load control knows of.
-  var onWire: Int { fields.withLock { $0.gate?.machine.ledger.onWire ?? 0 } }
+  var onWire: Int { fields.withLock { $0.gate?.machine.inFlight.onWire ?? 0 } }
 }
 
 extension SessionConfiguration {

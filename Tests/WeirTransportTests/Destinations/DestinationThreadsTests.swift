@@ -26,7 +26,7 @@ import WeirTestSupport
     #expect(callers.reduce(0) { $0 + $1.decisions } > 50, "attempts have waited and were decided on")
     let gate = try #require(state.fields.withLock { $0.gate })
     #expect(gate.isIdle && gate.nextWake == nil)
-    #expect(gate.machine.ledger.waiting == 0 && gate.machine.ledger.onWire == 0)
+    #expect(gate.machine.inFlight.waiting == 0 && gate.machine.inFlight.onWire == 0)
     #expect(state.takeReports(at: clock.later(by: 1_000)).areLast)
   }
 
@@ -187,8 +187,8 @@ private final class CallingThread: @unchecked Sendable {
     }
   }
 
-  private func end(_ attempt: Int, _ ticket: OverloadMachine.Ticket, _ departure: Departure) {
-    _ = state.ended(ticket, departure, at: now)
+  private func end(_ attempt: Int, _ ticket: OverloadMachine.Ticket, _ ending: AttemptEnding) {
+    _ = state.ended(ticket, ending, at: now)
     release(attempt)
   }
 

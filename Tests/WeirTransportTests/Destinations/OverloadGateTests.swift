@@ -133,13 +133,13 @@ import WeirIO
     #expect(line.gate.machine.recent.present.inVain == 1)
   }
 
-  @Test(arguments: [Departure.callerGaveUp, .timedOut, .withdrawn, .failed])
-  func onlyCallersThatWaitedInVainAreLosses(departure: Departure) throws {
+  @Test(arguments: [AttemptEnding.callerGaveUp, .timedOut, .withdrawn, .failed])
+  func onlyCallersThatWaitedInVainAreLosses(ending: AttemptEnding) throws {
     let line = GateLine(slots: 1)
     _ = try #require(line.send())
     let waiter = try #require(line.wait())
-    #expect(line.gate.leave(waiter, departure, at: line.time) != nil)
-    #expect(line.gate.machine.recent.present.lost == ([.callerGaveUp, .timedOut].contains(departure) ? 1 : 0))
+    #expect(line.gate.leave(waiter, ending, at: line.time) != nil)
+    #expect(line.gate.machine.recent.present.lost == ([.callerGaveUp, .timedOut].contains(ending) ? 1 : 0))
   }
 
   @Test func whoLeavesAfterTheDecisionWasNeverSent() throws {
@@ -151,7 +151,7 @@ import WeirIO
     #expect(line.decisions() == ["w through"])
     let lost = line.gate.machine.recent.present.lost
     #expect(line.gate.leave(waiter, .callerGaveUp, at: line.time) == nil)
-    #expect(line.gate.machine.ledger.onWire == 0)
+    #expect(line.gate.machine.inFlight.onWire == 0)
     #expect(line.gate.machine.recent.present.lost == lost)
     #expect(line.admission.taken == 1, "its slot comes and goes back")
   }
@@ -170,10 +170,10 @@ import WeirIO
     let line = GateLine()
     let ticket = try #require(line.send())
     line.gate.uploads(ticket)
-    #expect(line.gate.machine.ledger.counted == 0)
+    #expect(line.gate.machine.inFlight.counted == 0)
     #expect(!line.gate.isIdle, "it is on the wire")
     line.gate.hasUploaded(ticket, at: line.time)
-    #expect(line.gate.machine.ledger.counted == 1)
+    #expect(line.gate.machine.inFlight.counted == 1)
     line.answer(ticket)
     #expect(line.gate.isIdle)
   }

@@ -2,7 +2,7 @@
 
 extension ExchangeSimulationTests {
   /// A shell of an ``AttemptMachine``, in the manner of ``WeirTransport/Attempt``.
-  final class Attempt: ExchangeAttempt, CustomStringConvertible {
+  final class Attempt: HedgeRunner, CustomStringConvertible {
     let number: Int
     private unowned let exchange: Exchange
     private unowned let world: World

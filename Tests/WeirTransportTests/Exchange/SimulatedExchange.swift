@@ -6,7 +6,7 @@ extension ExchangeSimulationTests {
     let number: Int
     unowned let world: World
     var machine: ExchangeMachine
-    let terms = DestinationTerms(DestinationControls(retryBudget: nil))
+    let admission = ExchangeAdmission(DestinationControls(retryBudget: nil))
     private let mayRetry: Bool
     private let canReplayBody: Bool
     let hedge: HedgePlan?

@@ -24,7 +24,7 @@ import WeirCurl
     ("", nil),
   ])
   func textsOfTLS(text: String, code: FailureCode?) {
-    #expect(TLSFailure(text)?.code == code)
+    #expect(FailureCode(ofTLS: text) == code)
     let received = failure(TransferError(.curl, code: .receiveError, message: text))
     #expect(received.code == code ?? .networkConnectionLost)
     let connected = failure(TransferError(.curl, code: .tlsConnect, message: text))

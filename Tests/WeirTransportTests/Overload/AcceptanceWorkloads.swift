@@ -33,11 +33,11 @@ extension Workload {
 
   private static func table(
     _ name: String, _ during: UpstreamModel, seconds: Double, load: Double,
-    window: Range<Double>, best: Double, patience: Double = 2
+    window: Range<Double>, best: Double, callerTimeout: Double = 2
   ) -> Workload {
     Workload(
       name: name, upstream: [(0, .one), (10, during), (10 + seconds, .one)], load: [(0, load)],
-      seconds: 10 + seconds + 25, window: window, best: best, patience: .seconds(patience), faultEnd: 10 + seconds)
+      seconds: 10 + seconds + 25, window: window, best: best, callerTimeout: .seconds(callerTimeout), faultEnd: 10 + seconds)
   }
 
   private static func named(_ name: String, _ window: Range<Double>) -> Workload {
@@ -74,8 +74,8 @@ extension Workload {
       recovery: 3, heard: 0.1),
     Bar(
       workload: table(
-        "hung for 15 s, patience of 12 s", UpstreamModel(service: .hanging), seconds: 15, load: 20, window: 10..<25,
-        best: 20, patience: 12), good: 0, recovery: 3, heard: 0.1),
+        "hung for 15 s, caller timeout of 12 s", UpstreamModel(service: .hanging), seconds: 15, load: 20, window: 10..<25,
+        best: 20, callerTimeout: 12), good: 0, recovery: 3, heard: 0.1),
     Bar(
       workload: table(
         "hung for 30 s", UpstreamModel(service: .hanging), seconds: 30, load: 20, window: 10..<40, best: 20), good: 0,
@@ -94,8 +94,8 @@ extension Workload {
     Bar(workload: named("1.5x, 20 servers, 800/s", 10..<20), good: 0.95),
     Bar(workload: named("1.5x, bimodal", 10..<60), good: 0.91),
     Bar(workload: named("1.5x, 4 servers, sharing, lognormal", 10..<60), good: 0.93),
-    Bar(workload: named("1.5x, patience of 0.5 s", 10..<60), good: 0.95),
-    Bar(workload: named("1.5x, mixed patience", 10..<60), good: 0.95),
+    Bar(workload: named("1.5x, caller timeout of 0.5 s", 10..<60), good: 0.95),
+    Bar(workload: named("1.5x, mixed caller timeouts", 10..<60), good: 0.95),
     Bar(workload: named("half of 4 servers", 20..<70), good: 0.94),
     Bar(workload: named("brown-out of 4 servers", 20..<70), good: 0.93),
     Bar(workload: named("pauses of 0.5 s", 2..<60), good: 0.95),

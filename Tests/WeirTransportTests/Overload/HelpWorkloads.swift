@@ -5,11 +5,11 @@ extension Workload {
   static let helped: [Workload] = overloads + faults + steps + [burst, ramp]
 
   private static func overload(
-    _ name: String, _ model: UpstreamModel, _ perSecond: Double, of best: Double, _ patience: Patience = .seconds(2)
+    _ name: String, _ model: UpstreamModel, _ perSecond: Double, of best: Double, _ callerTimeout: TimeoutModel = .seconds(2)
   ) -> Workload {
     Workload(
       name: name, upstream: [(0, model)], load: [(0, perSecond)], seconds: 60, window: 5..<60, best: best,
-      patience: patience)
+      callerTimeout: callerTimeout)
   }
 
   static let overloads = [
@@ -23,17 +23,17 @@ extension Workload {
     overload("1.5x, collapsing", UpstreamModel(service: .collapsing(queue: 40)), 60, of: 40),
     Workload(
       name: "2x, 40 servers of 2 s", upstream: [(0, .queue(40, 2))], load: [(0, 40)], seconds: 120, window: 20..<120,
-      best: 20, patience: .seconds(8)),
+      best: 20, callerTimeout: .seconds(8)),
     Workload(
       name: "1.5x, 20 servers, 800/s", upstream: [(0, .queue(20, 0.025))], load: [(0, 1_200)], seconds: 20,
       window: 3..<20, best: 800),
     overload("1.5x, bimodal", .queue(4, 0.05, .bimodal), 63, of: 42.1),
-    overload("1.5x, patience of 0.5 s", .one, 60, of: 40, .seconds(0.5)),
-    overload("1.5x, patience of 10 s", .one, 60, of: 40, .seconds(10)),
-    overload("1.5x, mixed patience", .one, 60, of: 40, .oneOf([0.5, 1, 2, 5, 30])),
+    overload("1.5x, caller timeout of 0.5 s", .one, 60, of: 40, .seconds(0.5)),
+    overload("1.5x, caller timeout of 10 s", .one, 60, of: 40, .seconds(10)),
+    overload("1.5x, mixed caller timeouts", .one, 60, of: 40, .oneOf([0.5, 1, 2, 5, 30])),
     Workload(
-      name: "1.2x, patience of 30 s", upstream: [(0, .one)], load: [(0, 48)], seconds: 300, window: 20..<280,
-      best: 40, patience: .seconds(30)),
+      name: "1.2x, caller timeout of 30 s", upstream: [(0, .one)], load: [(0, 48)], seconds: 300, window: 20..<280,
+      best: 40, callerTimeout: .seconds(30)),
     Workload(
       name: "five times the capacity", upstream: [(0, .one), (20, .queue(5, 0.025))], load: [(0, 60), (20, 150)],
       seconds: 60, window: 22..<60, best: 150),
@@ -41,12 +41,12 @@ extension Workload {
 
   private static func fault(
     _ name: String, _ before: UpstreamModel, _ during: UpstreamModel, seconds: Double = 60, load: Double = 30,
-    of best: Double, isWindowAfter: Bool = false, _ patience: Patience = .seconds(2)
+    of best: Double, isWindowAfter: Bool = false, _ callerTimeout: TimeoutModel = .seconds(2)
   ) -> Workload {
     let end = 10 + seconds
     return Workload(
       name: name, upstream: [(0, before), (10, during), (end, before)], load: [(0, load)], seconds: end + 30,
-      window: isWindowAfter ? end..<end + 30 : 10..<end, best: best, patience: patience, faultEnd: end)
+      window: isWindowAfter ? end..<end + 30 : 10..<end, best: best, callerTimeout: callerTimeout, faultEnd: end)
   }
 
   static let faults = [
@@ -58,7 +58,7 @@ extension Workload {
     fault(
       "hung for 30 s", .one, UpstreamModel(service: .hanging), seconds: 30, load: 20, of: 20, isWindowAfter: true),
     fault(
-      "hung for 30 s, patience of 30 s", .one, UpstreamModel(service: .hanging), seconds: 30, load: 20, of: 20,
+      "hung for 30 s, caller timeout of 30 s", .one, UpstreamModel(service: .hanging), seconds: 30, load: 20, of: 20,
       isWindowAfter: true, .seconds(30)),
     Workload(
       name: "pauses of 0.5 s",
@@ -73,11 +73,11 @@ extension Workload {
   private static func step(
     _ name: String, from before: UpstreamModel = .one, _ after: UpstreamModel,
     load: [(from: Double, perSecond: Double)],
-    _ patience: Patience = .seconds(2), at time: Double = 20, of best: Double
+    _ callerTimeout: TimeoutModel = .seconds(2), at time: Double = 20, of best: Double
   ) -> Workload {
     Workload(
       name: name, upstream: [(0, before), (time, after)], load: load, seconds: 80, window: time..<80, best: best,
-      patience: patience)
+      callerTimeout: callerTimeout)
   }
 
   static let steps = [
@@ -87,7 +87,7 @@ extension Workload {
       "overload, then four times the time and servers", from: .four, .queue(16, 0.4, .exponential),
       load: [(0, 60), (20, 32)], of: 32),
     step("25 ms to 1 s, 40 servers", .queue(40, 1), load: [(0, 30)], .seconds(5), of: 30),
-    step("25 ms to 1 s, 40 servers, patience of 2 s", .queue(40, 1), load: [(0, 30)], of: 30),
+    step("25 ms to 1 s, 40 servers, caller timeout of 2 s", .queue(40, 1), load: [(0, 30)], of: 30),
     step("overload, then 1 s, 40 servers", .queue(40, 1), load: [(0, 60), (20, 30)], .seconds(5), of: 30),
     step(
       "overload, then 1 s, 40 servers, exponential", from: .four, .queue(40, 1, .exponential),

@@ -4,7 +4,7 @@ extension Workload {
   func with(_ name: String, _ change: (inout Workload) -> Void) -> Workload {
     var workload = Workload(
       name: "\(self.name), \(name)", upstream: upstream, load: load, seconds: seconds, window: window, best: best,
-      patience: patience, faultEnd: faultEnd, priorities: priorities)
+      callerTimeout: callerTimeout, faultEnd: faultEnd, priorities: priorities)
     change(&workload)
     return workload
   }
@@ -28,8 +28,8 @@ extension Workload {
   /// Workloads of which several gateways must not refuse anything either.
   static let sharedHealthy = harmless.filter { $0.name.hasPrefix("90 % load") }
 
-  static let announced = ["1.5x, one server", "1.5x, mixed patience", "half the capacity"].map {
-    helped($0).with("announced") { $0.announcesPatience = true }
+  static let announced = ["1.5x, one server", "1.5x, mixed caller timeouts", "half the capacity"].map {
+    helped($0).with("announced") { $0.announcesTimeout = true }
   }
 
   static let retried = ["1.5x, one server", "3x, one server", "half the capacity", "brown-out", "30 % fast 503"].map {

@@ -78,7 +78,7 @@ private struct FuzzedShell {
       if let ticket = pick(.onWire) { answer(ticket) }
     }
     if wakes == 10_000 { fail("waiters that never hear") }
-    if machine.ledger.onWire != places.values.filter({ $0 != .waiting }).count { fail("attempts left behind") }
+    if machine.inFlight.onWire != places.values.filter({ $0 != .waiting }).count { fail("attempts left behind") }
     pass(100)
     machine.woke(at: now)
     check()
@@ -124,9 +124,9 @@ private struct FuzzedShell {
     leave(ticket)
     if chance(4) { machine.ended(ticket, .withdrawn, at: now) } else { machine.callerGaveUp(ticket, at: now) }
     // A second call about the same attempt changes nothing.
-    let counted = machine.ledger.counted
+    let counted = machine.inFlight.counted
     machine.callerGaveUp(ticket, at: now)
-    if machine.ledger.counted != counted { fail("an attempt ended twice") }
+    if machine.inFlight.counted != counted { fail("an attempt ended twice") }
     perform()
   }
 
@@ -210,11 +210,11 @@ private struct FuzzedShell {
   // MARK: Invariants
 
   private mutating func check() {
-    let ledger = machine.ledger
+    let inFlight = machine.inFlight
     let waiting = places.values.filter { $0 == .waiting }.count
-    if ledger.counted < 0 { fail("a negative count") }
-    if ledger.waiting != waiting { fail("\(ledger.waiting) waiters of \(waiting)") }
-    if ledger.onWire != places.count - waiting { fail("\(ledger.onWire) on the wire of \(places.count - waiting)") }
+    if inFlight.counted < 0 { fail("a negative count") }
+    if inFlight.waiting != waiting { fail("\(inFlight.waiting) waiters of \(waiting)") }
+    if inFlight.onWire != places.count - waiting { fail("\(inFlight.onWire) on the wire of \(places.count - waiting)") }
     if machine.overloadedSince != nil { seen.insert("overloaded") }
     if machine.limit == nil, seen.contains("controlled") { seen.insert("freed") }
     if let limit = machine.limit {

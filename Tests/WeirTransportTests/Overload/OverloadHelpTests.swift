@@ -47,7 +47,7 @@ import WeirTestSupport
 
   /// After 5.2 seconds it is taken for a hang, though no caller has left yet.
   @Test func callersOfALongHangHearAtOnce() throws {
-    let row = try #require(Workload.sustained.first { $0.workload.name == "hung for 15 s, patience of 12 s" })
+    let row = try #require(Workload.sustained.first { $0.workload.name == "hung for 15 s, caller timeout of 12 s" })
     for result in Runs(row.workload).results {
       let late = result.requests.filter { (10..<25).contains($0.arrived) }
       let refused = late.filter { $0.reason == .silent }

@@ -56,7 +56,7 @@ import WeirIO
     line.overload()
     #expect(line.machine.limit != nil)
     #expect(line.machine.overloadedSince != nil)
-    #expect(line.machine.patience.seconds == 2)
+    #expect(line.machine.callerTimeout.seconds == 2)
   }
 
   @Test func itIsFreeAgainWhenTheLimitIsNotNeeded() {
@@ -230,12 +230,12 @@ import WeirIO
   @Test func whatIsUploadedDoesNotCount() throws {
     let line = Line()
     let ticket = try #require(line.send())
-    #expect(line.machine.ledger.counted == 1)
+    #expect(line.machine.inFlight.counted == 1)
     line.machine.uploads(ticket)
-    #expect(line.machine.ledger.counted == 0)
+    #expect(line.machine.inFlight.counted == 0)
     line.now += 10
     line.machine.hasUploaded(ticket, at: line.time)
-    #expect(line.machine.ledger.counted == 1)
+    #expect(line.machine.inFlight.counted == 1)
     line.now += 0.1
     line.answer(ticket)
     #expect(abs(line.machine.window.mean - 0.1) < 1e-6)
@@ -246,12 +246,12 @@ import WeirIO
     let poll = try #require(line.send())
     line.now += 0.5
     line.answer(try #require(line.send()))
-    #expect(line.machine.ledger.counted == 1)
+    #expect(line.machine.inFlight.counted == 1)
     line.now += 0.6
     line.answer(try #require(line.send()))
-    #expect(line.machine.ledger.counted == 0)
+    #expect(line.machine.inFlight.counted == 0)
     line.answer(poll)
-    #expect(line.machine.ledger.onWire == 0)
+    #expect(line.machine.inFlight.onWire == 0)
   }
 
   @Test func anOldTicketIsOfNoAccount() throws {
@@ -261,7 +261,7 @@ import WeirIO
     line.machine.answered(ticket, status: 200, at: line.time)
     line.machine.callerGaveUp(ticket, at: line.time)
     line.machine.ended(ticket, .failed, at: line.time)
-    #expect(line.machine.ledger.counted == 0)
+    #expect(line.machine.inFlight.counted == 0)
   }
 
   @Test func anOlderTimeCountsAsThePresent() throws {

@@ -3,7 +3,7 @@ import WeirTestSupport
 
 @testable import WeirTransport
 
-/// What the control gives beside other gateways, and to callers that announce their patience, ask again, upload or get
+/// What the control gives beside other gateways, and to callers that announce their timeouts, ask again, upload or get
 /// hedges: means of four seeds.
 @Suite("Overload: mixed", .slow, .timeLimit(.minutes(5))) struct OverloadMixedTests {
   private static let seeds = Workload.firstSeed..<Workload.firstSeed + 4
@@ -30,7 +30,7 @@ import WeirTestSupport
     for result in results(.gateways(gateways, workload)) { #expect(result.refused == 0) }
   }
 
-  @Test(arguments: Workload.announced + Workload.retried) func patienceMayBeAnnouncedAndCallersMayAskAgain(
+  @Test(arguments: Workload.announced + Workload.retried) func timeoutsMayBeAnnouncedAndCallersMayAskAgain(
     workload: Workload
   ) {
     #expect(ofBest(workload) >= 0.9)

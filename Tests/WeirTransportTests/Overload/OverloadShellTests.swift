@@ -20,13 +20,13 @@ import WeirIO
     let line = overloaded()
     while line.send() != nil {}
     let (arrivals, used, onWire) = (
-      line.machine.totals.arrivals, line.machine.ledger.counted, line.machine.ledger.onWire
+      line.machine.totals.arrivals, line.machine.inFlight.counted, line.machine.inFlight.onWire
     )
     let hedge = line.machine.joined(at: line.time)
-    #expect(line.machine.ledger.counted == used + 1)
+    #expect(line.machine.inFlight.counted == used + 1)
     #expect(line.machine.totals.arrivals == arrivals)
     line.machine.ended(hedge, .withdrawn, at: line.time)
-    #expect(line.machine.ledger.onWire == onWire)
+    #expect(line.machine.inFlight.onWire == onWire)
   }
 
   @Test func whatWasNeverSentLeavesNoTrace() throws {
@@ -37,8 +37,8 @@ import WeirIO
     line.now += 0.1
     line.neverSend(ticket)
     let after = line.machine.recent.present
-    #expect(line.machine.ledger.counted == 0)
-    #expect(line.machine.ledger.onWire == 0)
+    #expect(line.machine.inFlight.counted == 0)
+    #expect(line.machine.inFlight.onWire == 0)
     #expect(line.machine.window.samples == samples)
     #expect(line.machine.window.givenUp == 0)
     #expect(line.machine.totals.heads == heads)
@@ -61,7 +61,7 @@ import WeirIO
     _ = try #require(line.send())
     let waiter = try #require(line.wait())
     line.neverSend(waiter)
-    #expect(line.machine.ledger.waiting == 0)
+    #expect(line.machine.inFlight.waiting == 0)
     #expect(line.machine.recent.present.lost == 0)
   }
 
@@ -127,11 +127,11 @@ import WeirIO
     let line = overloaded()
     while line.send() != nil {}
     line.giveUpAll()
-    let used = line.machine.ledger.counted
+    let used = line.machine.inFlight.counted
     #expect(used > 0, "the work of callers that have left")
     line.now += 6
     #expect(line.machine.report(at: line.time).used == 0)
-    #expect(line.machine.ledger.counted == used)
+    #expect(line.machine.inFlight.counted == used)
   }
 
   // MARK: Idle

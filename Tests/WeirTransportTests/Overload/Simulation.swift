@@ -173,18 +173,18 @@ struct Simulation {
 
   private mutating func arrive() {
     let (priority, path) = (priority(), path())
-    var patience: Double
-    switch workload.patience {
-    case .seconds(let seconds): patience = seconds
-    case .oneOf(let seconds): patience = seconds.randomElement(using: &random) ?? 0
+    var callerTimeout: Double
+    switch workload.callerTimeout {
+    case .seconds(let seconds): callerTimeout = seconds
+    case .oneOf(let seconds): callerTimeout = seconds.randomElement(using: &random) ?? 0
     }
     let isUpload = workload.uploads > 0 && .random(in: 0..<1, using: &random) < workload.uploads
-    if isUpload { patience += Self.uploadSeconds }
-    if let path { patience = path.patience }
+    if isUpload { callerTimeout += Self.uploadSeconds }
+    if let path { callerTimeout = path.callerTimeout }
     let gateway = workload.gateways == 1 ? 0 : Int.random(in: 0..<workload.gateways, using: &random)
     begin(
       Request(
-        arrived: now, priority: priority, gateway: gateway, deadline: now + patience, isUpload: isUpload, path: path))
+        arrived: now, priority: priority, gateway: gateway, deadline: now + callerTimeout, isUpload: isUpload, path: path))
   }
 
   private mutating func begin(_ request: Request) {
@@ -244,7 +244,7 @@ struct Simulation {
     guard machine != nil else { return askForSlot(index) }
     let hasFreeSlot = gateways[gateway].freeSlots > 0
     let arrival = gateways[gateway].machine?.arrived(
-      priority: request.priority, timeout: workload.announcesPatience ? request.deadline - now : nil,
+      priority: request.priority, timeout: workload.announcesTimeout ? request.deadline - now : nil,
       hasFreeSlot: hasFreeSlot, at: time)
     switch arrival {
     case .letThrough(let ticket)?:

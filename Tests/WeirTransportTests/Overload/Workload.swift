@@ -2,7 +2,7 @@ import Testing
 
 /// What arrives at a gateway, and how its upstream behaves.
 struct Workload: Sendable, CustomTestStringConvertible {
-  enum Patience: Sendable {
+  enum TimeoutModel: Sendable {
     case seconds(Double)
     case oneOf([Double])
   }
@@ -14,7 +14,7 @@ struct Workload: Sendable, CustomTestStringConvertible {
     var during = 0..<Double.infinity
     /// Seconds of an answer, which takes no work; nil: the model's.
     var seconds: Double?
-    let patience: Double
+    let callerTimeout: Double
     /// Whether weir's own limit of time ends its requests, and not their callers.
     var isTimeout = false
   }
@@ -29,7 +29,7 @@ struct Workload: Sendable, CustomTestStringConvertible {
   var window: Range<Double>
   /// The good answers per second that the upstream could give.
   let best: Double
-  var patience = Patience.seconds(2)
+  var callerTimeout = TimeoutModel.seconds(2)
   var paths: [Path] = []
   /// The end of the fault, from which on the recovery is counted.
   var faultEnd: Double?
@@ -38,8 +38,8 @@ struct Workload: Sendable, CustomTestStringConvertible {
   /// Gateways before the upstream, each with a control of its own and its part of the requests.
   var gateways = 1
   /// Whether callers say how long they will wait.
-  var announcesPatience = false
-  /// How often a caller asks again after a refusal or a failure, within its patience.
+  var announcesTimeout = false
+  /// How often a caller asks again after a refusal or a failure, within its timeout.
   var retries = 0
   /// The share of requests with a body, whose upload takes two seconds.
   var uploads = 0.0

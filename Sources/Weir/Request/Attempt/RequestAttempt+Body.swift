@@ -67,7 +67,7 @@ extension RequestAttempt {
   }
 
   private func startDecoder(_ status: Int) {
-    guard let coding = attempt.tally.contentEncoding, decodesBody, mayHaveBody(status) else { return }
+    guard let coding = attempt.costs.sums.contentEncoding, decodesBody, mayHaveBody(status) else { return }
     let configuration = core.configuration
     let limits = DecodeLimits(
       size: configuration.maximumDecompressedSize, ratio: configuration.maximumDecompressionRatio)

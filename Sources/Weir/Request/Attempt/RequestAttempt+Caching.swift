@@ -135,7 +135,7 @@ extension RequestAttempt {
 
   /// Whether the response confirms the stored one. If so, the stored response takes its place.
   func isConfirmedByServer(_ response: LazyHTTPResponse) -> Bool {
-    guard response.statusCode == 304, attempt.tally.redirectCount == 0, let use = caching, let stored = use.questioned
+    guard response.statusCode == 304, attempt.costs.sums.redirectCount == 0, let use = caching, let stored = use.questioned
     else { return false }
     use.questioned = nil
     let fields = response.head.combinedFields()
@@ -168,7 +168,7 @@ extension RequestAttempt {
 
   /// A final response has come from the server, and may be stored.
   func noteForCache(_ response: LazyHTTPResponse) {
-    guard let cache = context.cache, attempt.tally.redirectCount == 0, let use = caching else { return }
+    guard let cache = context.cache, attempt.costs.sums.redirectCount == 0, let use = caching else { return }
     let status = response.statusCode
     if use.questioned != nil { tell(status < 400 ? .refreshed : .miss) }
     use.questioned = nil

@@ -112,11 +112,11 @@ extension RequestAttempt {
     body.decoder = nil
     let status = task.complete(error: error)?.statusCode
     let now = MonotonicTime.now
-    let report = attempt.end(status: status, at: now, ending(error))
+    let report = attempt.end(status: status, at: now, failure(error))
     let metrics = request.fields.withLock { fields in
       if !attempt.isLost { fields.times?.completed = now }
       let times = fields.times ?? RequestTimes()
-      let metrics = TransferMetrics(report, from: times.date(attempt.tally.began))
+      let metrics = TransferMetrics(report, from: times.date(attempt.costs.began))
       fields.change(number) { $0?.metrics = metrics }
       return metrics
     }
@@ -125,7 +125,7 @@ extension RequestAttempt {
   }
 
   /// The meaning for the destination of an end without a final head; nil: it means nothing.
-  private func ending(_ error: (any Error)?) -> Attempt.Ending? {
+  private func failure(_ error: (any Error)?) -> Attempt.Failure? {
     // An error from outside, such as a passed deadline, is in the request, while the task was only cancelled.
     let (isCancelled, own) = request.fields.withLock { ($0.machine.state == .cancelled, $0.error) }
     guard machine.hasStarted, !isCancelled, let error else { return nil }
@@ -135,9 +135,10 @@ extension RequestAttempt {
     {
       return nil
     }
-    return Attempt.Ending(
+    return (
       RequestOutcome(error: own ?? .sessionTaskFailed(error: error), status: nil),
-      isSilence: urlError?.code == .timedOut)
+      isSilence: urlError?.code == .timedOut
+    )
   }
 
   /// Tells observers that the attempt is over and judged.

@@ -43,7 +43,7 @@ extension RequestAttempt {
     let current = hop.url
     let configuration = core.configuration
     if let refusal = RedirectPolicy.refusal(
-      from: current, to: next.url, count: attempt.tally.redirectCount, limit: configuration.maximumRedirects,
+      from: current, to: next.url, count: attempt.costs.sums.redirectCount, limit: configuration.maximumRedirects,
       allowsInsecure: configuration.allowsInsecureRedirects)
     {
       redirectIsTheAnswer()

@@ -26,7 +26,7 @@ extension RequestAttempt {
     }
     do {
       let cookie = core.cookies?.field(for: hop.request)
-      let use = attempt.tally.redirectCount == 0 ? caching : nil
+      let use = attempt.costs.sums.redirectCount == 0 ? caching : nil
       if let use {
         use.requested = Self.now
         use.sent = core.sentFields(of: hop.request, cookie: cookie)

@@ -6,7 +6,7 @@ import WeirIO
 /// One attempt of a request, redirects included. It uses an ``Attempt``, which has the slot and the transfer. It lives
 /// on the loop from the task's creation until the next attempt or the request's end. It holds the state of this attempt
 /// alone: its task, the hop on the wire, the response's body.
-final class RequestAttempt: ExchangeAttempt {
+final class RequestAttempt: HedgeRunner {
   let pipeline: RequestPipeline
   /// Holds the slot, the transfer and the timer.
   let attempt: Attempt
@@ -121,11 +121,11 @@ final class RequestAttempt: ExchangeAttempt {
   }
 
   /// Ends the attempt at any stage in the way in which libcurl ends a cancelled transfer.
-  private func endTransfer(_ departure: Departure = .withdrawn) {
+  private func endTransfer(_ ending: AttemptEnding = .withdrawn) {
     hop.next = nil
     body.isAwaited = false
     if machine.stage == .draining { body.failure = urlError(.cancelled, "the task was cancelled") }
-    attempt.cancel(departure)
+    attempt.cancel(ending)
   }
 
   /// The task's holder has suspended, resumed or cancelled the task itself.

@@ -36,9 +36,9 @@ extension RequestPipeline {
   private func created(_ result: Result<HopRequest, WeirError>, _ step: RequestMachine.Step) {
     switch result {
     case .success(let hop):
-      if terms.state == nil { terms.state = core.destination(of: hop) }
+      if admission.state == nil { admission.state = core.destination(of: hop) }
       if let header = core.configuration.announcesAttempts {
-        terms.earnsRetryBudget = header.count(in: hop) == 0
+        admission.earnsRetryBudget = header.count(in: hop) == 0
       }
       let isFirst = request.fields.withLock { fields in
         fields.attempt?.initial = hop
@@ -158,7 +158,7 @@ extension RequestPipeline {
   // MARK: The task
 
   private func prepared(_ hop: HopRequest, _ step: RequestMachine.Step) {
-    if core.configuration.overload?.priority ?? false { terms.priority = Self.urgency(of: hop) }
+    if core.configuration.overload?.priority ?? false { admission.priority = Self.urgency(of: hop) }
     if !request.prepareBody(for: hop, step, in: self) { bodyIsReady(for: hop, step) }
   }
 

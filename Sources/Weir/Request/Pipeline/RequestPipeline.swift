@@ -9,7 +9,7 @@ final class RequestPipeline {
   let core: SessionCore
   let context: SessionContext
   /// The limits and budgets of the request's destination, which is set once the first URL request exists.
-  let terms: DestinationTerms
+  let admission: ExchangeAdmission
   /// The method of the first URL request; nil before that exists.
   @exclusivity(unchecked) var method: String?
   /// The session's monitors and the request's own, kept up to date by `Request.eventMonitor(_:)`.
@@ -48,10 +48,10 @@ final class RequestPipeline {
     self.request = request
     self.core = core
     context = request.context
-    (monitors, terms) = request.fields.withLock { fields in
-      let terms = DestinationTerms(core.controls)
-      if let own = fields.retryBudget { terms.retryBudget = own }
-      return (fields.monitors, terms)
+    (monitors, admission) = request.fields.withLock { fields in
+      let admission = ExchangeAdmission(core.controls)
+      if let own = fields.retryBudget { admission.retryBudget = own }
+      return (fields.monitors, admission)
     }
   }
 
@@ -159,7 +159,7 @@ final class RequestPipeline {
     hasStarted = true
     let seconds = limit ?? core.configuration.timeoutIntervalForResource
     deadlineTime = times.start.advanced(bySeconds: seconds)
-    terms.callerLeaves = deadlineTime
+    admission.callerLeaves = deadlineTime
     core.loop.schedule(deadline, at: deadlineTime, handler: self)
   }
 

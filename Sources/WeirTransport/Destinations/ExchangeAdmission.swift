@@ -1,8 +1,8 @@
 package import WeirIO
 
-/// One exchange's claims on its destination: a start that counts once, and retries and second attempts within the
-/// budget, all of them only while the circuit admits them. Confined to the loop.
-package final class DestinationTerms {
+/// The admission of one exchange's attempts at its destination: a start that counts once, and retries and second attempts
+/// within the budget, all of them only while the circuit admits them. Confined to the loop.
+package final class ExchangeAdmission {
   @exclusivity(unchecked) private var destination: DestinationState?
   package let controls: DestinationControls
   /// The budget of the exchange, or else that of the controls. Nil means unlimited.
@@ -13,12 +13,12 @@ package final class DestinationTerms {
   @exclusivity(unchecked) package var priority = 3
   /// Until when the caller has announced to wait; nil if it has not.
   @exclusivity(unchecked) package var callerLeaves: MonotonicTime?
-  /// Nil before the first attempt at an endpoint.
-  @exclusivity(unchecked) var trail: EndpointTrail?
+  /// The endpoints that were tried; nil before the first attempt at one.
+  @exclusivity(unchecked) var endpointHistory: EndpointHistory?
   /// The retries that no rule was asked about, as no connection could be opened.
-  package var connectRetries: Int { trail?.connectRetries ?? 0 }
+  package var connectRetries: Int { endpointHistory?.connectRetries ?? 0 }
   /// The name of the endpoint to which the last attempt went; nil without one.
-  package var lastEndpoint: String? { trail?.last?.name }
+  package var lastEndpoint: String? { endpointHistory?.last?.name }
   @exclusivity(unchecked) private var kept: AnyObject?
   /// Whether the exchange counts as started at its destination.
   @exclusivity(unchecked) private var isCounted = false

@@ -4,14 +4,14 @@ import WeirIO
 
 @testable import WeirTransport
 
-@Suite struct AttemptTallyTests {
+@Suite struct AttemptCostsTests {
   @Test func hopsAndWaitsOfAnAttemptAreSummed() {
-    var tally = AttemptTally(queue: 1, now: MonotonicTime(nanoseconds: 0))
-    tally.add(report([.resolve: 2, .connect: 3, .tls: 4, .send: 0, .processing: 5, .transfer: 6], opened: 1))
-    tally.redirected()
-    tally.waited(10)
-    tally.add(report([.send: 0, .processing: 50, .transfer: 60], opened: 0))
-    let report = tally.report(now: MonotonicTime(nanoseconds: 7_000_000_000), status: 200)
+    var costs = AttemptCosts(queue: 1, now: MonotonicTime(nanoseconds: 0))
+    costs.add(report([.resolve: 2, .connect: 3, .tls: 4, .send: 0, .processing: 5, .transfer: 6], opened: 1))
+    costs.redirected()
+    costs.waited(10)
+    costs.add(report([.send: 0, .processing: 50, .transfer: 60], opened: 0))
+    let report = costs.report(now: MonotonicTime(nanoseconds: 7_000_000_000), status: 200)
     #expect(
       report.phases
         == [.queue: 11, .resolve: 2, .connect: 3, .tls: 4, .send: 0, .processing: 55, .transfer: 66])
@@ -22,8 +22,8 @@ import WeirIO
   }
 
   @Test func anAttemptThatNeverTransferredHasWaited() {
-    let tally = AttemptTally(queue: 1, now: MonotonicTime(nanoseconds: 0))
-    let report = tally.report(now: MonotonicTime(nanoseconds: 0), status: nil)
+    let costs = AttemptCosts(queue: 1, now: MonotonicTime(nanoseconds: 0))
+    let report = costs.report(now: MonotonicTime(nanoseconds: 0), status: nil)
     #expect(report.phases == [.queue: 1])
   }
 

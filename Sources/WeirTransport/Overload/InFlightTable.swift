@@ -1,12 +1,13 @@
 import WeirIO
 
-/// The attempts that the overload control knows of one destination: those that wait, by priority and then in the order of
-/// arrival; those on the wire, in the order in which they were sent; and the work that callers have left to the upstream.
+/// The attempts that the overload control knows of one destination: those that wait, by priority and then in the order
+/// of arrival; those on the wire, in the order in which they were sent; and the work that callers have left to the
+/// upstream.
 ///
-/// A change costs the same however many attempts there are, save for the two heaps, where it costs the logarithm of their
-/// number.
-struct AttemptLedger: Sendable {
-  typealias Ticket = AttemptRecords.Ticket
+/// A change costs the same however many attempts there are, save for the two heaps, where it costs the logarithm of
+/// their number.
+struct InFlightTable: Sendable {
+  typealias Ticket = InFlightRecords.Ticket
 
   /// An attempt on the wire.
   struct Sent: Sendable {
@@ -21,14 +22,14 @@ struct AttemptLedger: Sendable {
   private(set) var counted = 0
   private(set) var waiting = 0
 
-  private var records = AttemptRecords()
-  private var queues = [AttemptRecords.Chain](repeating: AttemptRecords.Chain(), count: priorities)
+  private var records = InFlightRecords()
+  private var queues = [InFlightRecords.Chain](repeating: InFlightRecords.Chain(), count: priorities)
   /// A bit for each queue that is not empty.
   private var occupied: UInt8 = 0
   private var bounds = DueHeap()
-  private var wire = AttemptRecords.Chain()
+  private var wire = InFlightRecords.Chain()
   /// Attempts on the wire that do not count any more.
-  private var aside = AttemptRecords.Chain()
+  private var aside = InFlightRecords.Chain()
   private var work = DueHeap()
 
   var onWire: Int { wire.count + aside.count }
@@ -192,7 +193,8 @@ struct AttemptLedger: Sendable {
   /// The earliest end of abandoned work.
   var firstWorkEnd: MonotonicTime? { work.first?.due }
 
-  /// Takes an attempt off the wire whose caller has left. If it counted, it counts on until the upstream's work for it ends.
+  /// Takes an attempt off the wire whose caller has left. If it counted, it counts on until the upstream's work for it
+  /// ends.
   ///
   /// - Parameter maximum: The number of abandoned attempts beyond which no further one counts.
   mutating func abandon(_ ticket: Ticket, workEnds end: MonotonicTime, at now: MonotonicTime, maximum: Int) {
