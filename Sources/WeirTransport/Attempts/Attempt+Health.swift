@@ -11,16 +11,10 @@ extension Attempt {
   /// rejection, if there is one.
   func passCircuit(at now: MonotonicTime) -> Rejection? {
     guard controls.circuitBreaker != nil, let destination = lease.destination else { return nil }
-    let (answer, entered) = destination.passCircuit(pass, at: now)
+    let (pass, entered) = destination.passCircuit(pass, at: now)
     if let entered { transport.observer?.destination(destination.destination, entered: entered) }
-    switch answer {
-    case .admitted(let pass):
-      self.pass = pass
-      return nil
-    case .rejected:
-      pass = nil
-      return .circuitOpen(retryAfter: nil)
-    }
+    self.pass = pass
+    return pass == nil ? .circuitOpen(retryAfter: nil) : nil
   }
 
   /// Gives the pass back unused.

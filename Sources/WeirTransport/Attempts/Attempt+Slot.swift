@@ -151,15 +151,7 @@ struct SlotLease {
 
   /// Takes the question back. Returns the state that load control has entered, if it has changed.
   mutating func withdraw(_ ending: AttemptEnding) -> OverloadState? {
-    let ticket = ticket
-    self.ticket = nil
-    switch ticket {
-    case .first(let ticket)?: destination?.withdraw(ticket)
-    case .again(let ticket)?: destination?.withdrawAgain(ticket)
-    case .controlled(let ticket)?: return destination?.leave(ticket, ending, at: .now)
-    case nil: break
-    }
-    return nil
+    ticket.take().flatMap { destination?.withdraw($0, ending, at: .now) }
   }
 
   /// The slot that was asked for is there.

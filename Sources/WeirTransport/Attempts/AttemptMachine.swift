@@ -212,16 +212,13 @@ package struct AttemptMachine: Sendable {
   /// The engine is done, and the writer of the body's file is not. The slot is given up, as the writer's code may need it.
   mutating func awaitReceiver() -> Actions {
     stage = .draining
-    return leave()
+    return vacate()
   }
-
-  /// Gives up the slot while the end waits for the receiver, whose code may need the slot.
-  mutating func vacate() -> Actions { leave() }
 
   /// Another hop follows.
   mutating func redirected() -> Actions {
     stage = .due
-    let actions = leave()
+    let actions = vacate()
     return holds.contains(.suspended) ? actions : actions.union(goOn())
   }
 
@@ -239,7 +236,7 @@ package struct AttemptMachine: Sendable {
   /// The attempt is over and gives back its place at the destination.
   mutating func end() -> Actions {
     stage = .ended
-    return leave()
+    return vacate()
   }
 
   // MARK: Transitions
@@ -261,7 +258,8 @@ package struct AttemptMachine: Sendable {
     return reads ? .resumeReceiving : []
   }
 
-  private mutating func leave() -> Actions {
+  /// Gives up the slot. Also while the end waits for the receiver, whose code may need the slot.
+  mutating func vacate() -> Actions {
     var actions = withdraw()
     switch place {
     case .outside: break

@@ -62,15 +62,11 @@ public struct DestinationPolicy: Sendable, Hashable {
   }
 
   private static func networks(_ texts: [String]) throws(InvalidNetwork) -> [IPNetwork] {
-    var networks: [IPNetwork] = []
-    for text in texts {
-      do {
-        networks.append(try IPNetwork(parsing: text))
-      } catch {
-        throw InvalidNetwork(description: error.description)
-      }
+    do {
+      return try texts.map { text throws(IPNetworkError) in try IPNetwork(parsing: text) }
+    } catch {
+      throw InvalidNetwork(description: error.description)
     }
-    return networks
   }
 
   /// A text that is not a network; the description says what is wrong with it.

@@ -22,8 +22,8 @@ extension DestinationState {
     fields.withLock { $0.gate?.machine.uploads(ticket) }
   }
 
-  /// An attempt that waits leaves. If it was let through already, its slot comes and goes back. Returns the state that
-  /// the machine has entered.
+  /// An attempt that waits for load control leaves. If it was let through already, its slot comes and goes back. Returns
+  /// the state that the machine has entered.
   func leave(
     _ ticket: OverloadMachine.Ticket, _ ending: AttemptEnding, at now: MonotonicTime
   ) -> OverloadState? {

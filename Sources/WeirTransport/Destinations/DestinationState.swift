@@ -115,8 +115,11 @@ package final class DestinationState: Sendable {
           fields.isWatched = true
           fields.isBudgetSettled = false
         }
+        switch answer.decision {
+        case .granted, .waiting: fields.retries.started(at: now, earnsRetryBudget: start.earnsRetryBudget)
         // A request that is turned away puts nothing on the destination that would have to be retried.
-        if !answer.isTurnedAway { fields.retries.started(at: now, earnsRetryBudget: start.earnsRetryBudget) }
+        case .queueFull, .refused: break
+        }
       }
       guard caller != nil else { return (answer, [OverloadGate.Answer]()) }
       let answers = fields.answers(at: now)
@@ -165,12 +168,18 @@ package final class DestinationState: Sendable {
     changeAdmission { $0.release() }?.waiter(nil)
   }
 
-  func withdraw(_ ticket: Admission<Waiter>.Ticket) {
-    changeAdmission { $0.withdraw(ticket) }
-  }
-
-  func withdrawAgain(_ ticket: Admission<Waiter>.Ticket) {
-    changeAdmission { $0.withdrawAgain(ticket) }
+  /// An attempt that waits for a slot leaves. Returns the state that load control has entered, if observers don't know it
+  /// yet.
+  @discardableResult
+  func withdraw(
+    _ ticket: SlotTicket, _ ending: AttemptEnding, at now: @autoclosure () -> MonotonicTime
+  ) -> OverloadState? {
+    switch ticket {
+    case .first(let ticket): changeAdmission { $0.withdraw(ticket) }
+    case .again(let ticket): changeAdmission { $0.withdrawAgain(ticket) }
+    case .controlled(let ticket): return leave(ticket, ending, at: now())
+    }
+    return nil
   }
 
   /// Changes the admission. Entries that left the queue are released after the lock, as they hold objects of the
@@ -288,15 +297,6 @@ extension DestinationState {
   }
 }
 
-extension DestinationState.Answer {
-  fileprivate var isTurnedAway: Bool {
-    switch decision {
-    case .queueFull, .refused: true
-    case .granted, .waiting: false
-    }
-  }
-}
-
 extension DestinationState.Fields {
   fileprivate mutating func ask(
     _ caller: OverloadGate.Caller?, at now: MonotonicTime, _ waiter: () -> DestinationState.Waiter
@@ -322,16 +322,16 @@ extension DestinationState {
   /// Asks the circuit for a pass.
   ///
   /// - Parameter pass: The pass from before the wait for a slot; it is kept if the circuit has not changed since.
-  /// - Returns: The answer, and for monitors the state that the circuit has entered, if it has changed.
+  /// - Returns: The pass; nil if the circuit rejects. For monitors the state that the circuit has entered, if it has changed.
   func passCircuit(
     _ pass: Circuit.Pass?, at now: MonotonicTime
-  ) -> (answer: Circuit.Answer, entered: CircuitState?) {
+  ) -> (pass: Circuit.Pass?, entered: CircuitState?) {
     fields.withLock { fields in
       var circuit = fields.circuit ?? Circuit(at: now)
       let before = fields.circuit?.state
-      let answer = pass.flatMap { circuit.isValid($0) ? .admitted($0) : nil } ?? circuit.ask(at: now)
+      let valid = pass.flatMap { circuit.isValid($0) ? $0 : nil } ?? circuit.ask(at: now)
       fields.circuit = circuit
-      return (answer, circuit.state == before ? nil : circuit.state)
+      return (valid, circuit.state == before ? nil : circuit.state)
     }
   }
 

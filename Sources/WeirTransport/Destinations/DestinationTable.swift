@@ -42,15 +42,11 @@ package final class DestinationTable: Sendable {
   }
 
   /// The number of destinations that are remembered.
-  static let capacity = 4_096
+  package static let capacity = 4_096
 
   private let entries: Mutex<Entries>
 
-  package convenience init() {
-    self.init(capacity: Self.capacity)
-  }
-
-  init(capacity: Int) {
+  package init(capacity: Int = DestinationTable.capacity) {
     entries = Mutex(Entries(capacity: capacity))
   }
 

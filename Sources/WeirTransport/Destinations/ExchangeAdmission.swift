@@ -72,12 +72,7 @@ package final class ExchangeAdmission {
     on wish: RetryDecision, canReplayBody: Bool, deadline: MonotonicTime, at now: MonotonicTime = .now,
     isFree: () -> Bool = { false }
   ) -> RetryDecision {
-    withinBudget(wish.permitted(canReplayBody: canReplayBody, deadline: deadline, now: now), at: now, isFree: isFree)
-  }
-
-  private func withinBudget(
-    _ decision: RetryDecision, at now: MonotonicTime, isFree: () -> Bool
-  ) -> RetryDecision {
+    let decision = wish.permitted(canReplayBody: canReplayBody, deadline: deadline, now: now)
     guard case .retry = decision, let state else { return decision }
     if isRejected(at: now) { return .deny(.breaker) }
     if isFree() { return decision }

@@ -140,9 +140,9 @@ final class EndpointTier: Sendable {
     totalWeight = Double(weights.reduce(0, +))
     draw = WeightedDraw(weights)
     sequence = settings.balance == .roundRobin ? SmoothSequence.make(weights) : []
-    table =
-      settings.balance.isHash ? MaglevTable(names: members.map(\.endpoint.name), weights: weights) : .empty
-    factor = settings.balance.boundedFactor
+    let factor = settings.balance.boundedFactor
+    table = factor == nil ? .empty : MaglevTable(names: members.map(\.endpoint.name), weights: weights)
+    self.factor = factor ?? .infinity
     slowStart = settings.boundedSlowStart
     panicThreshold = settings.boundedPanicThreshold
     connections = settings.boundedConnections

@@ -13,13 +13,8 @@ package final class EndpointSet: Sendable {
 
   private struct Fields: Sendable {
     var roster: EndpointRoster
-    /// For the length of the next ejection, from 0 to 1. Steps of the golden ratio keep ejections of one time apart.
+    /// For the length of the next ejection, from 0 to 1.
     var jitter: Double
-
-    mutating func stepJitter() {
-      jitter += 0.618_033_988_749_895
-      if jitter >= 1 { jitter -= 1 }
-    }
   }
 
   /// The last update. Its lock keeps updates apart, which make their tables before they lock out the workers.
@@ -87,15 +82,11 @@ package final class EndpointSet: Sendable {
       return before.filter { !$0.isMember }
     }
     if let gone {
-      tellUpdate(gone.map(\.destination))
+      let (watches, destinations) = (watches.withLock { $0.compactMap(\.watch) }, gone.map(\.destination))
+      for watch in watches { watch.onUpdate(destinations) }
       tellAvailable()
     }
     return gone != nil
-  }
-
-  private func tellUpdate(_ gone: [TransferEndpoint]) {
-    let watches = watches.withLock { $0.compactMap(\.watch) }
-    for watch in watches { watch.onUpdate(gone) }
   }
 
   /// Tells the watch of updates, for as long as there is another reference to it.
@@ -145,7 +136,11 @@ package final class EndpointSet: Sendable {
   ) -> EndpointEvent? {
     let event = fields.withLock { fields in
       let event = fields.roster.ended(ending, of: endpoint, began: began, random: fields.jitter, at: now)
-      if case .ejected? = event?.kind { fields.stepJitter() }
+      if case .ejected? = event?.kind {
+        // Steps of the golden ratio keep ejections of one time apart.
+        fields.jitter += 0.618_033_988_749_895
+        if fields.jitter >= 1 { fields.jitter -= 1 }
+      }
       return event
     }
     if event != nil { tellAvailable() }

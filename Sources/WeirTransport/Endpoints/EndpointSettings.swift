@@ -56,14 +56,10 @@ extension EndpointSettings {
 }
 
 extension EndpointSettings.Balance {
-  /// Infinite where no endpoint passes on.
-  var boundedFactor: Double {
-    guard case .consistentHash(let factor?) = self else { return .infinity }
-    return factor.clamped(to: EndpointSettings.factors)
-  }
-
-  var isHash: Bool {
-    if case .consistentHash = self { true } else { false }
+  /// The factor of a consistent hash, infinite where no endpoint passes on; nil for another balance.
+  var boundedFactor: Double? {
+    guard case .consistentHash(let factor) = self else { return nil }
+    return factor?.clamped(to: EndpointSettings.factors) ?? .infinity
   }
 }
 

@@ -42,14 +42,6 @@ struct OutlierDetector: Sendable {
       failuresInRow = 0
       window = OutlierWindow(seconds: settings.boundedWindow, at: now)
     }
-
-    /// Ends an ejection; false if there is none.
-    mutating func returns(at now: MonotonicTime) -> Bool {
-      guard until != nil else { return false }
-      until = nil
-      since = now
-      return true
-    }
   }
 
   private static let jitter = 0.1
@@ -81,7 +73,9 @@ struct OutlierDetector: Sendable {
       if failed { return eject(&record, record.reason, random, at: now) }
       return returned(&record, at: now)
     }
-    note(&record, failed: failed, at: now)
+    window.note(failed: failed, at: now)
+    record.window.move(to: window.latest)
+    record.window.note(failed: failed, at: now)
     record.failuresInRow = failed ? record.failuresInRow + 1 : 0
     guard failed, let reason = reason(record), mayEject(record) else { return nil }
     ejected += 1
@@ -91,15 +85,11 @@ struct OutlierDetector: Sendable {
 
   /// An active check found the endpoint in order.
   mutating func returned(_ record: inout Record, at now: MonotonicTime) -> Change? {
-    guard record.returns(at: now) else { return nil }
+    guard record.until != nil else { return nil }
+    record.until = nil
+    record.since = now
     ejected -= 1
     return .returned
-  }
-
-  private mutating func note(_ record: inout Record, failed: Bool, at now: MonotonicTime) {
-    window.note(failed: failed, at: now)
-    record.window.move(to: window.latest)
-    record.window.note(failed: failed, at: now)
   }
 
   private func reason(_ record: Record) -> EjectionReason? {

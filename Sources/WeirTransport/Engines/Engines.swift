@@ -20,9 +20,7 @@ package final class Engines {
     own = rules.usesOwn ? HTTP1Engine(options: options, dialler: dialler) : nil
     libcurl.leavesHTTP1 = rules.isOwnOnceKnown
   }
-}
 
-extension Engines {
   /// Opens a connection for the request, and sends nothing on it.
   package func dial(_ spec: TransferSpec, receiver: any DialReceiver) -> Dial {
     dialler.dial(spec, receiver: receiver)
@@ -33,7 +31,8 @@ extension Engines: TransportEngine {
   package func start(
     _ spec: consuming TransferSpec, headers: PreparedHeaders, delegate: any TransferDelegate
   ) -> any TransferHandle {
-    if let own, rules.mayBeOwn(headers), let place = own.place(of: spec),
+    // libcurl knows connections that are authenticated.
+    if let own, !headers.authenticatesConnection, let place = own.place(of: spec),
       rules.isOwn(
         isSecure: place.isSecure, spec.upgrade == nil ? spec.rules?.httpVersion : .http1_1,
         speaksHTTP1: libcurl.speaksHTTP1(spec))
@@ -86,11 +85,6 @@ struct EngineRules {
 
   /// Whether libcurl's connections of an origin that had the choice and answered by HTTP/1.1 are of no more use.
   var isOwnOnceKnown: Bool { reachesSecure }
-
-  /// Whether our own engine may run the request, as far as it decides.
-  ///
-  /// libcurl knows connections that are authenticated.
-  func mayBeOwn(_ headers: PreparedHeaders) -> Bool { !headers.authenticatesConnection }
 
   /// Whether our own engine may run a request of this scheme.
   ///

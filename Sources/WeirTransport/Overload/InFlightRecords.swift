@@ -30,6 +30,9 @@ struct InFlightRecords: Sendable {
     fileprivate var next: Int32 = none
     var arrived = MonotonicTime(nanoseconds: 0)
     var sent = MonotonicTime(nanoseconds: 0)
+
+    /// Whether it is on the wire and counts against the limit.
+    var isCounted: Bool { stage == .counted }
   }
 
   /// A list of records in the order in which they were appended.

@@ -9,13 +9,6 @@ import WeirIO
 struct InFlightTable: Sendable {
   typealias Ticket = InFlightRecords.Ticket
 
-  /// An attempt on the wire.
-  struct Sent: Sendable {
-    let arrived: MonotonicTime
-    let sent: MonotonicTime
-    let counted: Bool
-  }
-
   static let priorities = 8
 
   /// Attempts and abandoned work that count against the limit.
@@ -115,10 +108,10 @@ struct InFlightTable: Sendable {
   }
 
   /// The attempt on the wire as it was sent; nil if it is not there.
-  func sent(_ ticket: Ticket) -> Sent? { records.place(ticket).flatMap(sent) }
+  func sent(_ ticket: Ticket) -> InFlightRecords.Record? { records.place(ticket).flatMap(sent) }
 
   /// Takes an attempt off the wire; nil if it is not there.
-  mutating func end(_ ticket: Ticket) -> Sent? {
+  mutating func end(_ ticket: Ticket) -> InFlightRecords.Record? {
     guard let place = records.place(ticket), let sent = sent(place) else { return nil }
     leaveWire(place)
     records.free(place)
@@ -163,10 +156,9 @@ struct InFlightTable: Sendable {
     while let place = wire.first, records[place].sent < bound { setAside(place) }
   }
 
-  private func sent(_ place: Int) -> Sent? {
+  private func sent(_ place: Int) -> InFlightRecords.Record? {
     let record = records[place]
-    guard record.stage == .counted || record.stage == .uncounted else { return nil }
-    return Sent(arrived: record.arrived, sent: record.sent, counted: record.stage == .counted)
+    return record.stage == .uncounted || record.isCounted ? record : nil
   }
 
   private mutating func enterWire(_ place: Int, at now: MonotonicTime) {
@@ -200,7 +192,7 @@ struct InFlightTable: Sendable {
   mutating func abandon(_ ticket: Ticket, workEnds end: MonotonicTime, at now: MonotonicTime, maximum: Int) {
     guard let place = records.place(ticket), let sent = sent(place) else { return }
     leaveWire(place)
-    guard sent.counted, end > now, work.count < maximum else { return records.free(place) }
+    guard sent.isCounted, end > now, work.count < maximum else { return records.free(place) }
     records[place].stage = .abandoned
     counted += 1
     work.insert(place, due: end, in: &records)

@@ -75,10 +75,10 @@ extension OverloadMachine {
     let seconds = now.seconds(since: attempt.sent)
     let isInVain = !callerLeft || isSlow(seconds, at: now)
     if isInVain { recent.present.inVain += 1 }
-    if attempt.counted, isInVain || latency == nil { silence.gaveUpOnWire(after: seconds) }
+    if attempt.isCounted, isInVain || latency == nil { silence.gaveUpOnWire(after: seconds) }
     abandon(ticket, at: now)
     // The answer would have taken longer still.
-    if attempt.counted, !silence.isSilent, seconds > latency?.average ?? .infinity {
+    if attempt.isCounted, !silence.isSilent, seconds > latency?.average ?? .infinity {
       sample(seconds, sent: attempt.sent, at: now)
     }
   }

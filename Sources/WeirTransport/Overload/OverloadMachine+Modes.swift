@@ -60,7 +60,8 @@ extension OverloadMachine {
   private mutating func control(_ latency: UpstreamLatency, at now: MonotonicTime) {
     let heads = Double(recent.sum(of: RecentSlots.count).heads)
     let perSecond = heads > 0 ? heads / (Double(recent.passed) * RecentSlots.length) : rate.value(at: now)
-    rate = ServiceRate(perSecond, at: now)
+    rate = ServiceRate()
+    if let perSecond { rate.note(perSecond, at: now) }
     var latency = latency
     latency.beginControl(callerTimeout: callerTimeout.seconds)
     self.latency = latency

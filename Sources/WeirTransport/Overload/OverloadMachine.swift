@@ -185,7 +185,7 @@ extension OverloadMachine {
     setAsideOvertaken(at: now)
     let seconds = now.seconds(since: attempt.sent)
     let failedFast = (status == 429 || status >= 500) && seconds < 0.5 * (baseline ?? 0)
-    if attempt.counted, !failedFast {
+    if attempt.isCounted, !failedFast {
       noteAnswer(seconds)
       sample(seconds, sent: attempt.sent, at: now)
     }

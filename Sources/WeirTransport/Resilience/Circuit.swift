@@ -17,11 +17,6 @@ struct Circuit: Sendable {
     fileprivate let period: UInt32
   }
 
-  enum Answer: Hashable, Sendable {
-    case admitted(Pass)
-    case rejected
-  }
-
   enum Ending: Hashable, Sendable {
     case succeeded, failed
     /// The attempt was cancelled or never sent, which says nothing about the destination.
@@ -84,14 +79,14 @@ struct Circuit: Sendable {
     share < 1 && credit + share < 1 && now.seconds(since: lastThrough) < Self.longestGap
   }
 
-  /// An attempt wants to go to the destination.
-  mutating func ask(at now: MonotonicTime) -> Answer {
+  /// An attempt wants to go to the destination. Nil if it is rejected.
+  mutating func ask(at now: MonotonicTime) -> Pass? {
     let isRejected = rejects(at: now)
     credit = min(2, credit + share)
-    if isRejected { return .rejected }
+    if isRejected { return nil }
     if credit >= 1 { credit -= 1 }
     lastThrough = now
-    return .admitted(Pass(period: period))
+    return Pass(period: period)
   }
 
   /// An attempt that was let through has ended.

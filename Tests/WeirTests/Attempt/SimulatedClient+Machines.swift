@@ -96,7 +96,8 @@ extension AttemptMachineSimulationTests.Client {
   }
 
   func park(_ run: Run) {
-    guard case .parked(let next) = world.admission.park() else {
+    let (isParked, next) = world.admission.park()
+    guard isParked else {
       world.seen.insert("refused parking")
       return
     }

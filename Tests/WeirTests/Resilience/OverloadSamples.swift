@@ -50,7 +50,7 @@ extension DestinationState {
     }
     for ticket in last.dropFirst(25) { answer(ticket, at: end) }
     // By now the work has ended that those left.
-    fields.withLock { $0.gate?.woke(at: .now) }
+    fields.withLock { $0.gate?.machine.woke(at: .now) }
   }
 
   /// No answer has come for 4 s, and the callers have left: the destination is silent from now on. Observers have not
@@ -60,8 +60,8 @@ extension DestinationState {
     learn(settings, from: begin)
     let tickets = (0..<20).compactMap { send(settings, at: begin.advanced(bySeconds: 7 + 0.1 * Double($0))) }
     fields.withLock { fields in
-      for ticket in tickets { fields.gate?.ended(ticket, .callerGaveUp, at: begin.advanced(bySeconds: 10.9)) }
-      fields.gate?.woke(at: .now)
+      for ticket in tickets { fields.gate?.machine.ended(ticket, .callerGaveUp, at: begin.advanced(bySeconds: 10.9)) }
+      fields.gate?.machine.woke(at: .now)
     }
     for _ in tickets { release() }
   }

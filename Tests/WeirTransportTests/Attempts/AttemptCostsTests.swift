@@ -8,7 +8,7 @@ import WeirIO
   @Test func hopsAndWaitsOfAnAttemptAreSummed() {
     var costs = AttemptCosts(queue: 1, now: MonotonicTime(nanoseconds: 0))
     costs.add(report([.resolve: 2, .connect: 3, .tls: 4, .send: 0, .processing: 5, .transfer: 6], opened: 1))
-    costs.redirected()
+    costs.follows(isRedirected: true)
     costs.waited(10)
     costs.add(report([.send: 0, .processing: 50, .transfer: 60], opened: 0))
     let report = costs.report(now: MonotonicTime(nanoseconds: 7_000_000_000), status: 200)

@@ -53,7 +53,7 @@ import WeirIO
       Issue.record("no slot")
       return
     }
-    _ = state.answered(ticket, status: 200, at: Self.at(0.1))
+    state.control(at: Self.at(0.1)) { $0.answered(ticket, status: 200, at: Self.at(0.1)) }
     state.release()
     for seconds in 1..<600 {
       let reports = state.takeReports(at: Self.at(Double(seconds)))
@@ -72,7 +72,7 @@ import WeirIO
     let budget = RetryBudget(ratio: 0, minimumPerSecond: 1, burst: 2, window: 3)
     state.reportsRetries(of: budget)
     let ticket = try #require(Self.send(state, at: 0, start: DestinationState.Start()))
-    _ = state.answered(ticket, status: 200, at: Self.at(0.1))
+    state.control(at: Self.at(0.1)) { $0.answered(ticket, status: 200, at: Self.at(0.1)) }
     state.release()
     #expect(state.grantsRetry(by: budget, at: Self.at(0.2)))
     let told = (1...20).map { state.takeReports(at: Self.at(Double($0))).availableRetries }
@@ -86,7 +86,7 @@ import WeirIO
     let ticket = try #require(Self.send(state, at: 0))
     #expect(!state.takeReports(at: Self.at(1_000)).areLast)
     #expect(Self.hasGate(state))
-    _ = state.answered(ticket, status: 200, at: Self.at(1_001))
+    state.control(at: Self.at(1_001)) { $0.answered(ticket, status: 200, at: Self.at(1_001)) }
     state.release()
     #expect(state.takeReports(at: Self.at(1_002)).areLast)
     #expect(!Self.hasGate(state))
@@ -97,14 +97,16 @@ import WeirIO
     var open: [OverloadMachine.Ticket] = []
     for step in 0..<240 {
       let ticket = try #require(Self.send(state, at: Double(step) * 0.025))
-      _ = state.answered(ticket, status: 200, at: Self.at(Double(step) * 0.025 + 0.01))
+      state.control(at: Self.at(Double(step) * 0.025 + 0.01)) {
+        $0.answered(ticket, status: 200, at: Self.at(Double(step) * 0.025 + 0.01))
+      }
       state.release()
     }
     for step in 0..<40 { Self.send(state, at: 6 + 0.05 * Double(step)).map { open.append($0) } }
     #expect(state.takeReports(at: Self.at(11)).entered == .silent)
     #expect(state.takeReports(at: Self.at(12)).entered == nil)
     for ticket in open {
-      _ = state.ended(ticket, .withdrawn, at: Self.at(13))
+      state.control(at: Self.at(13)) { $0.ended(ticket, .withdrawn, at: Self.at(13)) }
       state.release()
     }
     let last = state.takeReports(at: Self.at(700))
@@ -128,9 +130,9 @@ import WeirIO
       case .granted, .waiting, .queueFull, .refused: break
       }
     }
-    for ticket in waiting { _ = state.leave(ticket, .callerGaveUp, at: at(begin + 2)) }
-    for ticket in plain { state.withdraw(ticket) }
-    for ticket in sent { _ = state.answered(ticket, status: 200, at: at(begin + 2)) }
+    for ticket in waiting { state.withdraw(.controlled(ticket), .callerGaveUp, at: at(begin + 2)) }
+    for ticket in plain { state.withdraw(.first(ticket), .callerGaveUp, at: at(begin + 2)) }
+    for ticket in sent { state.control(at: at(begin + 2)) { $0.answered(ticket, status: 200, at: at(begin + 2)) } }
     while state.occupancy[0] > 0 { state.release() }
   }
 

@@ -66,7 +66,7 @@ import WeirIO
     let ticket = try pass(destination, at: 0)
     _ = destination.ask(DestinationState.Start(), nil, at: time(1)) { { _ in } }
     #expect(destination.takeReports(at: time(2)).overload != nil)
-    _ = destination.answered(ticket, status: 200, at: time(3))
+    destination.control(at: time(3)) { $0.answered(ticket, status: 200, at: time(3)) }
     let last = destination.takeReports(at: time(4))
     #expect(last.overload?.served == 1)
     #expect(last.overload?.state == .normal)
@@ -78,7 +78,7 @@ import WeirIO
     let ticket = try pass(destination, at: 0)
     _ = destination.ask(DestinationState.Start(), nil, at: time(1)) { { _ in } }
     _ = try pass(destination, at: 2)
-    _ = destination.answered(ticket, status: 200, at: time(3))
+    destination.control(at: time(3)) { $0.answered(ticket, status: 200, at: time(3)) }
     #expect(destination.takeReports(at: time(4)).overload?.used == 1)
   }
 
@@ -87,12 +87,14 @@ import WeirIO
     let destination = destination()
     for number in 0..<20 {
       let ticket = try pass(destination, at: Double(number) * 0.1)
-      _ = destination.answered(ticket, status: 200, at: time(Double(number) * 0.1 + 0.01))
+      destination.control(at: time(Double(number) * 0.1 + 0.01)) {
+        $0.answered(ticket, status: 200, at: time(Double(number) * 0.1 + 0.01))
+      }
       destination.release()
     }
     let hung = try (0..<8).map { try pass(destination, at: 2 + Double($0) * 0.3) }
     #expect(destination.takeReports(at: time(8)).overload?.state == .silent)
-    for ticket in hung { _ = destination.ended(ticket, .timedOut, at: time(9)) }
+    for ticket in hung { destination.control(at: time(9)) { $0.ended(ticket, .timedOut, at: time(9)) } }
     let last = destination.takeReports(at: time(700))
     #expect(last.overload?.state == .normal)
     #expect(last.entered == .normal)
@@ -104,7 +106,9 @@ import WeirIO
     let destination = destination()
     for number in 0..<20 {
       let ticket = try pass(destination, at: Double(number) * 0.1)
-      _ = destination.answered(ticket, status: 200, at: time(Double(number) * 0.1 + 0.01))
+      destination.control(at: time(Double(number) * 0.1 + 0.01)) {
+        $0.answered(ticket, status: 200, at: time(Double(number) * 0.1 + 0.01))
+      }
       destination.release()
     }
     for number in 0..<7 { _ = try pass(destination, at: 2 + Double(number) * 0.3) }

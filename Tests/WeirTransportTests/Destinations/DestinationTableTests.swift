@@ -125,8 +125,8 @@ struct DestinationTableTests {
       Issue.record("a slot was free")
       return
     }
-    destination.withdrawAgain(again)
-    for ticket in tickets { destination.withdraw(ticket) }
+    destination.withdraw(.again(again), .withdrawn, at: .now)
+    for ticket in tickets { destination.withdraw(.first(ticket), .withdrawn, at: .now) }
     destination.release()
     #expect(ended.withLock { $0 } == 200, "the last one is held here")
     #expect(destination.occupancy == [0, 0, 0])

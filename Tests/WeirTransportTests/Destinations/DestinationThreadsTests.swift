@@ -173,22 +173,22 @@ private final class CallingThread: @unchecked Sendable {
   private func advance(_ attempt: Int, _ ticket: OverloadMachine.Ticket?) {
     guard let ticket else { return places[attempt] = .answered }
     switch Int.random(in: 0..<10, using: &random) {
-    case 0: state.uploads(ticket)
-    case 1: state.hasUploaded(ticket, at: now)
+    case 0: state.setsAside(ticket)
+    case 1: state.control(at: now) { $0.hasUploaded(ticket, at: now) }
     case 2: return end(attempt, ticket, .callerGaveUp)
     case 3: return end(attempt, ticket, [.failed, .timedOut, .withdrawn].randomElement(using: &random) ?? .failed)
     case 4:
-      state.neverSent(ticket, at: now)
+      state.control(at: now) { $0.neverSent(ticket, at: now) }
       return release(attempt)
     case 5..<8:
-      _ = state.answered(ticket, status: 200, at: now)
+      state.control(at: now) { $0.answered(ticket, status: 200, at: now) }
       places[attempt] = .answered
     default: break
     }
   }
 
   private func end(_ attempt: Int, _ ticket: OverloadMachine.Ticket, _ ending: AttemptEnding) {
-    _ = state.ended(ticket, ending, at: now)
+    state.control(at: now) { $0.ended(ticket, ending, at: now) }
     release(attempt)
   }
 
@@ -208,10 +208,10 @@ private final class CallingThread: @unchecked Sendable {
 
   private func leave(_ attempt: Int) {
     switch places[attempt] {
-    case .waits(let ticket): _ = state.leave(ticket, .callerGaveUp, at: now)
-    case .waitsPlainly(let ticket): state.withdraw(ticket)
+    case .waits(let ticket): state.withdraw(.controlled(ticket), .callerGaveUp, at: now)
+    case .waitsPlainly(let ticket): state.withdraw(.first(ticket), .callerGaveUp, at: now)
     case .returns(let ticket):
-      state.withdrawAgain(ticket)
+      state.withdraw(.again(ticket), .callerGaveUp, at: now)
       state.unpark()
     default: return
     }

@@ -35,31 +35,26 @@ final class GateLine {
     }
   }
 
-  func arrive(_ name: String = "", priority: Int = 3, timeout: Double? = nil) -> OverloadGate.Arrival {
-    let arrival = gate.arrived(
-      OverloadGate.Caller(settings: settings, priority: priority, timeout: timeout),
-      hasFreeSlot: admission.hasFreeSlot, maximumWaiting: admission.maximumWaiting, at: time
-    ) {
+  func arrive(_ name: String = "", priority: Int = 3, timeout: Double? = nil) -> DestinationState.Answer.Decision {
+    gate.arrived(OverloadGate.Caller(settings: settings, priority: priority, timeout: timeout), &admission, at: time) {
       { [heard] refusal in
         heard.decisions.withLock { $0.append("\(name) \(refusal?.rawValue ?? "through")") }
       }
     }
-    if case .letThrough = arrival { _ = admission.take() }
-    return arrival
   }
 
   /// What becomes of an arrival, in a word.
   func word(_ name: String = "", priority: Int = 3, timeout: Double? = nil) -> String {
     switch arrive(name, priority: priority, timeout: timeout) {
-    case .letThrough: "through"
-    case .waits: "waits"
+    case .granted: "through"
+    case .waiting: "waits"
     case .refused(let reason): reason.rawValue
     case .queueFull: "full"
     }
   }
 
   func send() -> Ticket? {
-    guard case .letThrough(let ticket) = arrive() else { return nil }
+    guard case .granted(let ticket) = arrive() else { return nil }
     return ticket
   }
 
@@ -71,17 +66,17 @@ final class GateLine {
   }
 
   func wait(_ name: String = "") -> Ticket? {
-    guard case .waits(let ticket) = arrive(name) else { return nil }
+    guard case .waiting(.controlled(let ticket)) = arrive(name) else { return nil }
     return ticket
   }
 
   func answer(_ ticket: Ticket) {
-    gate.answered(ticket, status: 200, at: time)
+    gate.machine.answered(ticket, status: 200, at: time)
     _ = admission.release()
   }
 
   func giveUp(_ ticket: Ticket) {
-    gate.ended(ticket, .callerGaveUp, at: time)
+    gate.machine.ended(ticket, .callerGaveUp, at: time)
     _ = admission.release()
   }
 
@@ -104,7 +99,7 @@ final class GateLine {
       for ticket in tickets.prefix(30) { answer(ticket) }
       for ticket in tickets.dropFirst(30) { giveUp(ticket) }
       now += 0.5
-      gate.woke(at: time)
+      gate.machine.woke(at: time)
     }
   }
 
@@ -119,7 +114,7 @@ final class GateLine {
     }
     for ticket in sent { giveUp(ticket) }
     now += 0.5
-    gate.woke(at: time)
+    gate.machine.woke(at: time)
     return sent
   }
 }

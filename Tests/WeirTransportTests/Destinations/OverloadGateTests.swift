@@ -63,7 +63,7 @@ import WeirIO
     while line.wait("w") != nil { waiters += 1 }
     #expect(waiters > 0)
     line.now += 2
-    line.gate.woke(at: line.time)
+    line.gate.machine.woke(at: line.time)
     let decisions = line.decisions()
     #expect(decisions.count == waiters)
     #expect(Set(decisions).isSubset(of: ["w waited", "w through"]) && decisions.contains("w waited"))
@@ -109,12 +109,12 @@ import WeirIO
     let last = try (0..<4).map { _ in try #require(line.send()) }
     #expect(line.word("w") == "waits")
     line.now += 2.5
-    line.gate.woke(at: line.time)
+    line.gate.machine.woke(at: line.time)
     #expect(line.gate.machine.state == .silent)
     #expect(line.decisions() == [], "no caller has left")
     for ticket in first + last { line.giveUp(ticket) }
     line.now += 0.5
-    line.gate.woke(at: line.time)
+    line.gate.machine.woke(at: line.time)
     #expect(line.decisions() == ["w silent"])
   }
 
@@ -162,17 +162,17 @@ import WeirIO
     let last = line.fill().last
     #expect(line.word("w") == "waits")
     #expect(line.decisions().isEmpty)
-    line.gate.neverSent(try #require(last), at: line.time)
+    line.gate.machine.neverSent(try #require(last), at: line.time)
     #expect(line.decisions() == ["w through"])
   }
 
   @Test func anUploadCountsFromTheEndOfItsBody() throws {
     let line = GateLine()
     let ticket = try #require(line.send())
-    line.gate.uploads(ticket)
+    line.gate.machine.uploads(ticket)
     #expect(line.gate.machine.inFlight.counted == 0)
     #expect(!line.gate.isIdle, "it is on the wire")
-    line.gate.hasUploaded(ticket, at: line.time)
+    line.gate.machine.hasUploaded(ticket, at: line.time)
     #expect(line.gate.machine.inFlight.counted == 1)
     line.answer(ticket)
     #expect(line.gate.isIdle)
@@ -187,7 +187,7 @@ import WeirIO
     #expect(line.gate.takeNewState() == .overloaded)
     #expect(line.gate.takeNewState() == nil)
     line.now += 120
-    line.gate.woke(at: line.time)
+    line.gate.machine.woke(at: line.time)
     #expect(line.gate.takeNewState() == .normal)
     #expect(line.gate.takeNewState() == nil)
   }
@@ -195,15 +195,15 @@ import WeirIO
   @Test func reportsAreDifferences() throws {
     let line = GateLine(slots: 64)
     line.learn()
-    var report = line.gate.takeReport(at: line.time)
+    var report = line.gate.machine.takeReport(at: line.time)
     #expect((report.state, report.limit, report.used) == (.normal, 64, 0))
     #expect((report.offered, report.served) == (240, 240))
     #expect(report.serviceRate == nil && report.shed.isEmpty)
     #expect(abs(try #require(report.baseline) - 0.01) < 1e-6)
     _ = line.send()
-    report = line.gate.takeReport(at: line.time)
+    report = line.gate.machine.takeReport(at: line.time)
     #expect((report.used, report.offered, report.served) == (1, 1, 0))
-    report = line.gate.takeReport(at: line.time)
+    report = line.gate.machine.takeReport(at: line.time)
     #expect((report.used, report.offered, report.served) == (1, 0, 0))
   }
 
@@ -211,7 +211,7 @@ import WeirIO
   @Test func reportsTellHowLongASilenceIs() throws {
     let line = GateLine()
     line.fallSilent()
-    func seconds() -> Double? { line.gate.takeReport(at: line.time).silence.map { ($0 * 100).rounded() / 100 } }
+    func seconds() -> Double? { line.gate.machine.takeReport(at: line.time).silence.map { ($0 * 100).rounded() / 100 } }
     // The first of sixty requests, 50 ms apart, whose callers left half a second after the last.
     #expect(seconds() == 3.45)
     line.now += 2
@@ -225,32 +225,32 @@ import WeirIO
   @Test func reportsCountRefusalsByReason() {
     let line = GateLine()
     line.fallSilent()
-    _ = line.gate.takeReport(at: line.time)
+    _ = line.gate.machine.takeReport(at: line.time)
     let refused = (0..<10).count { _ in line.word() == "silent" }
-    let report = line.gate.takeReport(at: line.time)
+    let report = line.gate.machine.takeReport(at: line.time)
     #expect(report.state == .silent)
     #expect(refused >= 9 && report.shed == [.silent: refused])
     #expect(report.offered == 10)
-    #expect(line.gate.takeReport(at: line.time).shed.isEmpty)
+    #expect(line.gate.machine.takeReport(at: line.time).shed.isEmpty)
   }
 
   @Test func reportsShowProbes() {
     let line = GateLine()
     line.overload()
-    _ = line.gate.takeReport(at: line.time)
+    _ = line.gate.machine.takeReport(at: line.time)
     var probes = 0
     var under: [GateLine.Ticket] = []
     // The limit is always reached, and 40 requests are answered a second, for a minute.
     for _ in 0..<1_200 {
       under += line.fill()
       line.now += 0.05
-      line.gate.woke(at: line.time)
+      line.gate.machine.woke(at: line.time)
       for ticket in under.prefix(2) { line.answer(ticket) }
       under.removeFirst(min(2, under.count))
-      let report = line.gate.takeReport(at: line.time)
+      let report = line.gate.machine.takeReport(at: line.time)
       probes += report.probes.faster + report.probes.same + report.probes.aborted
     }
-    let all = line.gate.machine.probes
+    let all = line.gate.machine.totals.probes
     #expect(probes > 0 && probes == all.faster + all.same + all.aborted)
   }
 }

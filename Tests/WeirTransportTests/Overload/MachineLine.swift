@@ -48,7 +48,7 @@ final class MachineLine {
   }
 
   func giveUp(_ ticket: OverloadMachine.Ticket) {
-    machine.callerGaveUp(ticket, at: time)
+    machine.ended(ticket, .callerGaveUp, at: time)
     left(ticket)
   }
 
@@ -60,12 +60,8 @@ final class MachineLine {
   func verdicts() -> [OverloadMachine.Verdict] {
     var verdicts: [OverloadMachine.Verdict] = []
     while let verdict = machine.verdict(hasFreeSlot: freeSlots > 0, at: time) {
-      switch verdict {
-      case .letThrough(let ticket):
-        waiting.removeAll { $0 == ticket }
-        admit(ticket)
-      case .refused(let ticket, _): waiting.removeAll { $0 == ticket }
-      }
+      waiting.removeAll { $0 == verdict.ticket }
+      if verdict.refusal == nil { admit(verdict.ticket) }
       verdicts.append(verdict)
     }
     return verdicts

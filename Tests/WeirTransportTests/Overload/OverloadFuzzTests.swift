@@ -122,10 +122,10 @@ private struct FuzzedShell {
 
   private mutating func giveUp(_ ticket: OverloadMachine.Ticket) {
     leave(ticket)
-    if chance(4) { machine.ended(ticket, .withdrawn, at: now) } else { machine.callerGaveUp(ticket, at: now) }
+    if chance(4) { machine.ended(ticket, .withdrawn, at: now) } else { machine.ended(ticket, .callerGaveUp, at: now) }
     // A second call about the same attempt changes nothing.
     let counted = machine.inFlight.counted
-    machine.callerGaveUp(ticket, at: now)
+    machine.ended(ticket, .callerGaveUp, at: now)
     if machine.inFlight.counted != counted { fail("an attempt ended twice") }
     perform()
   }
@@ -162,18 +162,15 @@ private struct FuzzedShell {
     while let verdict = machine.verdict(hasFreeSlot: taken < slots, at: now) {
       count += 1
       if count > 100_000 { return fail("verdicts without an end") }
-      switch verdict {
-      case .letThrough(let ticket):
-        if places[ticket] != .waiting { fail("let through without waiting") }
-        places[ticket] = nil
-        order.removeAll { $0 == ticket }
-        admit(ticket)
-      case .refused(let ticket, let reason):
+      let ticket = verdict.ticket
+      if places[ticket] != .waiting { fail("a verdict without waiting") }
+      places[ticket] = nil
+      order.removeAll { $0 == ticket }
+      if let reason = verdict.refusal {
         seen.insert("\(reason)")
-        if places[ticket] != .waiting { fail("refused without waiting") }
-        places[ticket] = nil
-        order.removeAll { $0 == ticket }
         if !settled.insert(ticket).inserted { fail("settled twice") }
+      } else {
+        admit(ticket)
       }
     }
     wake = machine.nextWake

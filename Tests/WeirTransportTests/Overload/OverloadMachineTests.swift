@@ -28,7 +28,7 @@ import WeirIO
     line.machine.woke(at: line.time)
     #expect(line.verdicts().isEmpty, "no bound but the shell's own")
     line.answer(first)
-    #expect(line.verdicts() == [.letThrough(waiter)])
+    #expect(line.verdicts() == [OverloadMachine.Verdict(ticket: waiter)])
     #expect(line.machine.nextWake == nil)
   }
 
@@ -77,7 +77,7 @@ import WeirIO
     #expect(wake.seconds(since: line.time) <= 0.1)
     line.now += 0.101
     line.machine.woke(at: line.time)
-    #expect(line.verdicts() == [.refused(try #require(waiter), .waited)])
+    #expect(line.verdicts() == [OverloadMachine.Verdict(ticket: try #require(waiter), refusal: .waited)])
   }
 
   @Test func anAnnouncedTimeoutIsABound() {
@@ -94,9 +94,9 @@ import WeirIO
     let tickets = try [5, 3, 0, 3].map { try #require(line.wait(priority: $0)) }
     line.answer(first)
     var order: [OverloadMachine.Ticket] = []
-    while case .letThrough(let ticket)? = line.verdicts().first {
-      order.append(ticket)
-      line.answer(ticket)
+    while let verdict = line.verdicts().first, verdict.refusal == nil {
+      order.append(verdict.ticket)
+      line.answer(verdict.ticket)
     }
     #expect(order == [tickets[2], tickets[1], tickets[3], tickets[0]])
   }
@@ -106,7 +106,7 @@ import WeirIO
     let first = try #require(line.send())
     let tickets = try [5, 0].map { try #require(line.wait(priority: $0)) }
     line.answer(first)
-    #expect(line.verdicts() == [.letThrough(tickets[0])])
+    #expect(line.verdicts() == [OverloadMachine.Verdict(ticket: tickets[0])])
   }
 
   /// An upstream that has been silent for three seconds; the requests that it has not answered.
@@ -177,7 +177,7 @@ import WeirIO
     let (line, open) = silent()
     for ticket in open { line.giveUp(ticket) }
     line.now += 0.5
-    #expect(line.machine.report(at: line.time).state == .silent)
+    #expect(line.machine.takeReport(at: line.time).state == .silent)
     line.now += 14
     line.machine.woke(at: line.time)
     #expect(line.machine.state == .normal)
@@ -259,7 +259,7 @@ import WeirIO
     let ticket = try #require(line.send())
     line.answer(ticket)
     line.machine.answered(ticket, status: 200, at: line.time)
-    line.machine.callerGaveUp(ticket, at: line.time)
+    line.machine.ended(ticket, .callerGaveUp, at: line.time)
     line.machine.ended(ticket, .failed, at: line.time)
     #expect(line.machine.inFlight.counted == 0)
   }

@@ -98,29 +98,29 @@ import WeirIO
     let line = Line(slots: 64)
     for _ in 0..<4 { line.second(taking: 0.01) }
     _ = try #require(line.send())
-    let report = line.machine.report(at: line.time)
+    let report = line.machine.takeReport(at: line.time)
     #expect(report.state == .normal)
     #expect(report.limit == 64)
-    #expect((report.used, report.waiting, report.onWire) == (1, 0, 1))
+    #expect((report.used, line.machine.inFlight.waiting, line.machine.inFlight.onWire) == (1, 0, 1))
     #expect(abs(try #require(report.baseline) - 0.01) < 1e-6)
-    #expect(report.rate == nil)
-    #expect((report.totals.arrivals, report.totals.heads, report.totals.refused.sum) == (161, 160, 0))
-    #expect(report.probes == OverloadMachine.Report.Probes())
-    #expect(Line().machine.report(at: line.time).baseline == nil)
+    #expect(report.serviceRate == nil)
+    #expect((report.offered, report.served, report.shed) == (161, 160, [:]))
+    #expect(report.probes == OverloadReport.Probes())
+    #expect(Line().machine.takeReport(at: line.time).baseline == nil)
   }
 
   @Test func aReportOfAnOverload() throws {
     let line = overloaded()
+    _ = line.machine.takeReport(at: line.time)
     var refused = 0
     for _ in 0..<100 { if case .refused(.overload) = line.arrive() { refused += 1 } }
-    let report = line.machine.report(at: line.time)
+    let report = line.machine.takeReport(at: line.time)
     #expect(report.state == .overloaded)
     #expect(report.limit == line.machine.limitInUse)
     #expect(report.used >= report.limit)
-    #expect(try #require(report.rate) > 0)
+    #expect(try #require(report.serviceRate) > 0)
     #expect(refused > 0)
-    #expect(report.totals.refused[.overload] == refused)
-    #expect(report.totals.refused[.silent] == 0)
+    #expect(report.shed == [.overload: refused])
   }
 
   @Test func aReportCountsTheTimeThatHasPassedAndChangesNothing() {
@@ -130,32 +130,21 @@ import WeirIO
     let used = line.machine.inFlight.counted
     #expect(used > 0, "the work of callers that have left")
     line.now += 6
-    #expect(line.machine.report(at: line.time).used == 0)
+    #expect(line.machine.takeReport(at: line.time).used == 0)
     #expect(line.machine.inFlight.counted == used)
   }
 
-  // MARK: Idle
-
-  @Test func itIsIdleWithoutAttemptsAndCalls() throws {
-    let line = Line()
-    let ticket = try #require(line.send())
-    line.now += 100
-    #expect(!line.machine.isIdle(for: 60, at: line.time))
-    line.answer(ticket)
-    #expect(!line.machine.isIdle(for: 60, at: line.time))
-    line.now += 60
-    #expect(line.machine.isIdle(for: 60, at: line.time))
-  }
+  // MARK: Memory
 
   @Test func anIdleMachineIsSmall() {
     let line = overloaded()
     let hedges = (0..<200).map { _ in line.machine.joined(at: line.time) }
     for _ in 0..<40 { line.overloadedSecond() }
-    for ticket in hedges { line.machine.callerGaveUp(ticket, at: line.time) }
+    for ticket in hedges { line.machine.ended(ticket, .callerGaveUp, at: line.time) }
     line.giveUpAll()
     line.now += 300
     line.machine.woke(at: line.time)
-    #expect(line.machine.isIdle(for: 0, at: line.time))
+    #expect(line.machine.inFlight.waiting == 0 && line.machine.inFlight.onWire == 0)
     #expect(line.machine.limit == nil)
     #expect(line.machine.bytes <= 3 * 1_024, "\(line.machine.bytes)")
   }

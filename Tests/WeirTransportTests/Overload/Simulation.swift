@@ -23,7 +23,7 @@ struct Simulation {
     var sent: Double?
     var ended: Double?
     var status = 0
-    var reason: OverloadMachine.Refusal?
+    var reason: ShedReason?
 
     var isGood: Bool { state == .answered && status == 200 }
   }
@@ -63,10 +63,7 @@ struct Simulation {
 
     mutating func verdict(at now: MonotonicTime) -> (OverloadMachine.Verdict, request: Int)? {
       while let verdict = machine?.verdict(hasFreeSlot: freeSlots > 0, at: now) {
-        switch verdict {
-        case .letThrough(let ticket), .refused(let ticket, _):
-          if let index = requests.removeValue(forKey: ticket) { return (verdict, index) }
-        }
+        if let index = requests.removeValue(forKey: verdict.ticket) { return (verdict, index) }
       }
       return nil
     }
@@ -184,7 +181,8 @@ struct Simulation {
     let gateway = workload.gateways == 1 ? 0 : Int.random(in: 0..<workload.gateways, using: &random)
     begin(
       Request(
-        arrived: now, priority: priority, gateway: gateway, deadline: now + callerTimeout, isUpload: isUpload, path: path))
+        arrived: now, priority: priority, gateway: gateway, deadline: now + callerTimeout, isUpload: isUpload,
+        path: path))
   }
 
   private mutating func begin(_ request: Request) {
@@ -237,7 +235,7 @@ struct Simulation {
   private mutating func ask(_ index: Int) {
     let time = Self.time(now)
     if circuit != nil {
-      guard case .admitted(let pass) = circuit?.ask(at: time) else { return refuse(index, nil) }
+      guard let pass = circuit?.ask(at: time) else { return refuse(index, nil) }
       requests[index].pass = pass
     }
     let (gateway, request) = (requests[index].gateway, requests[index])
@@ -263,10 +261,7 @@ struct Simulation {
   private mutating func performVerdicts(_ gateway: Int) {
     guard machine != nil else { return sendQueued() }
     while let (verdict, index) = gateways[gateway].verdict(at: Self.time(now)) {
-      switch verdict {
-      case .letThrough: send(index)
-      case .refused(_, let reason): refuse(index, reason)
-      }
+      if let reason = verdict.refusal { refuse(index, reason) } else { send(index) }
     }
     guard let next = gateways[gateway].machine?.nextWake else {
       gateways[gateway].wake = nil
@@ -318,7 +313,7 @@ struct Simulation {
     for (seconds, event) in upstream.takePlanned() { events.push(.upstream(event), at: now + seconds) }
   }
 
-  private mutating func refuse(_ index: Int, _ reason: OverloadMachine.Refusal?) {
+  private mutating func refuse(_ index: Int, _ reason: ShedReason?) {
     requests[index].state = .refused
     requests[index].reason = reason
     requests[index].ended = now
@@ -361,7 +356,7 @@ struct Simulation {
       if requests[index].path?.isTimeout ?? false {
         gateways[gateway].machine?.ended(ticket, .timedOut, at: Self.time(now))
       } else {
-        gateways[gateway].machine?.callerGaveUp(ticket, at: Self.time(now))
+        gateways[gateway].machine?.ended(ticket, .callerGaveUp, at: Self.time(now))
       }
       gateways[gateway].requests[ticket] = nil
     }
