@@ -139,6 +139,9 @@ extension IPAddress {
   }
 }
 
+/// The end of a lookup.
+package typealias Lookup = Result<Answer, LookupProblem>
+
 /// The reason why a lookup brought no addresses.
 package enum LookupProblem: Error, Hashable, Sendable {
   /// No answer came in time.

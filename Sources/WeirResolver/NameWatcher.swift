@@ -1,11 +1,5 @@
 package import WeirIO
 
-/// The news of a watched name: the end of one lookup.
-package enum Lookup: Hashable, Sendable {
-  case answered(Answer)
-  case failed(LookupProblem)
-}
-
 /// Keeps names under watch: looks each up, tells its watches, and looks it up again when the answer has aged.
 ///
 /// Confined to the loop. Watches of one question by one set of rules share its lookups. At most 32 questions are under

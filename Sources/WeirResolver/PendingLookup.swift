@@ -12,7 +12,7 @@ package final class PendingLookup {
   private(set) weak var resolver: Resolver?
   private let loop: EventLoop
   /// Nil when the lookup is over.
-  private var done: ((Result<Answer, LookupProblem>) -> Void)?
+  private var done: ((Lookup) -> Void)?
   private let timer = LoopTimer()
   /// When the first question was asked.
   private var began = MonotonicTime.now
@@ -23,7 +23,7 @@ package final class PendingLookup {
 
   init(
     _ question: Question, timeout: Double, seeksGaps: Bool, resolver: Resolver,
-    done: @escaping (Result<Answer, LookupProblem>) -> Void
+    done: @escaping (Lookup) -> Void
   ) {
     self.question = question
     self.timeout = min(timeout, Resolver.longestTimeout)
@@ -70,7 +70,7 @@ package final class PendingLookup {
     return ask(tell) { $0.findAddresses(of: name, family, tell: $1) }
   }
 
-  func finish(_ result: Result<Answer, LookupProblem>) {
+  func finish(_ result: Lookup) {
     guard let done else { return }
     resolver?.forget(self)
     abandon()
@@ -135,7 +135,7 @@ package final class PendingLookup {
 
   private static func answer(
     _ found: HostAddresses, without version: Question.Family? = nil
-  ) -> Result<Answer, LookupProblem> {
+  ) -> Lookup {
     var collector = EntryCollector()
     for address in found.addresses { collector.add(Answer.Entry(address: address)) }
     let entries = collector.sorted()
@@ -162,10 +162,8 @@ package final class PendingLookup {
     guard let address = IPAddress(host: name) else {
       return Self.isName(name) ? nil : .failure(.badName)
     }
-    switch (address, family) {
-    case (_, .any), (.v4, .ipv4), (.v6, .ipv6): return .success(HostAddresses(addresses: [address]))
-    case (.v4, .ipv6), (.v6, .ipv4): return .failure(.noAddresses)
-    }
+    let isOfFamily = family == .any || family == Question.Family(of: address)
+    return isOfFamily ? .success(HostAddresses(addresses: [address])) : .failure(.noAddresses)
   }
 
   /// Whether a text may be a name. c-ares looks closer, but reads texts up to the first NUL.

@@ -21,7 +21,8 @@ package final class Resolver {
   private var channels: [Int: AresChannel] = [:]
   /// The channels of earlier settings on which lookups are under way.
   private var retired: [AresChannel] = []
-  private var lookups: [ObjectIdentifier: PendingLookup] = [:]
+  /// Those that wait or are under way.
+  package private(set) var lookups: [ObjectIdentifier: PendingLookup] = [:]
   /// The questions that have passed the gate.
   private var questions = 0
   private var mark: FileMark?
@@ -51,7 +52,7 @@ package final class Resolver {
   @discardableResult
   package func lookUp(
     _ question: Question, timeout: Double, seeksGaps: Bool = false,
-    done: @escaping (Result<Answer, LookupProblem>) -> Void
+    done: @escaping (Lookup) -> Void
   ) -> PendingLookup {
     loop.preconditionCurrent()
     let lookup = PendingLookup(question, timeout: timeout, seeksGaps: seeksGaps, resolver: self, done: done)
@@ -63,9 +64,6 @@ package final class Resolver {
     gate.enter { lookup.begin() }
     return lookup
   }
-
-  /// The number of lookups that wait or are under way.
-  package var pendingLookups: Int { lookups.count }
 
   /// Has later lookups read resolv.conf again. Those under way go on.
   package func reload() {
@@ -102,7 +100,9 @@ extension Resolver {
     let channel = try channel(timeout: timeout)
     questions += 1
     question(channel) { [self] result in
-      questionEnded()
+      questions -= 1
+      gate.leave()
+      retired.removeAll(where: \.isIdle)
       tell(result)
     }
   }
@@ -114,12 +114,6 @@ extension Resolver {
 
   func forget(_ lookup: PendingLookup) {
     lookups[ObjectIdentifier(lookup)] = nil
-  }
-
-  private func questionEnded() {
-    questions -= 1
-    gate.leave()
-    retired.removeAll(where: \.isIdle)
   }
 
   private func channel(timeout: Double) throws(LookupProblem) -> AresChannel {

@@ -69,24 +69,20 @@ final class WatchedName {
 
   /// The news for a new watch.
   private var known: Lookup? {
-    if let lastAnswer { return .answered(lastAnswer) }
-    return problem.map { .failed($0) }
+    lastAnswer.map { .success($0) } ?? problem.map { .failure($0) }
   }
 
-  private func lookedUp(_ result: Result<Answer, LookupProblem>) {
+  private func lookedUp(_ news: Lookup) {
     lookup = nil
     let now = MonotonicTime.now
     let due: MonotonicTime
-    let news: Lookup
-    switch result {
+    switch news {
     case .success(let answer):
       lastAnswer = answer
       problem = nil
-      news = .answered(answer)
       due = schedule.answered(question.kind, ttl: answer.ttl, at: now, random: random())
     case .failure(let failure):
       problem = failure
-      news = .failed(failure)
       due = schedule.failed(at: now)
     }
     resolver.loop.schedule(timer, at: due, handler: self)

@@ -11,7 +11,7 @@ extension ResolverHost {
 
   var pending: Int {
     let count = Atomic(0)
-    sync { count.store($0.pendingLookups, ordering: .relaxed) }
+    sync { count.store($0.lookups.count, ordering: .relaxed) }
     return count.load(ordering: .relaxed)
   }
 }

@@ -41,15 +41,6 @@ final class WatcherHost: Sendable {
   }
 }
 
-extension Lookup {
-  var text: String {
-    switch self {
-    case .answered(let answer): answer.text
-    case .failed(let problem): problem.label
-    }
-  }
-}
-
 @Suite struct NameWatcherTests {
   private static let name = Question.addresses(of: "name.test", family: .ipv4)
   private static let good = "10.0.0.1 ttl=0"

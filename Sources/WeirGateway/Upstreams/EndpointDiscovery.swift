@@ -112,7 +112,7 @@ final class EndpointDiscovery {
       guard let self else { return }
       let now = MonotonicTime.now
       switch lookup {
-      case .answered(let answer):
+      case .success(let answer):
         let found = read(answer, entry.upstream)
         let (result, keepsSome) = entry.answered(
           place, found.endpoints, isCut: answer.isCut, stays: { found.lacks($0) },
@@ -127,7 +127,7 @@ final class EndpointDiscovery {
         } else {
           log.found(result, entry, at: place, at: now)
         }
-      case .failed(let problem):
+      case .failure(let problem):
         entry.failed(place)
         log.failed(entry, at: place, "\(question): \(problem)", at: now)
       }

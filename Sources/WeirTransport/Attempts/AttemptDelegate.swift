@@ -44,10 +44,8 @@ package protocol AttemptDelegate: AnyObject {
 }
 
 extension AttemptDelegate {
-  package func attempt(_ attempt: Attempt, didReceiveInterim head: ResponseHead) {}
   package func attempt(_ attempt: Attempt, didAnswer head: ResponseHead) {}
   package func attempt(_ attempt: Attempt, didSendBody totalSent: Int64) {}
-  package func attemptConcludes(_ attempt: Attempt) {}
   package func attemptReadsOn(_ attempt: Attempt) {}
   package func attemptReceiverIsLate(_ attempt: Attempt) {}
   package func attemptAwaitsSlot(_ attempt: Attempt) -> Bool { true }

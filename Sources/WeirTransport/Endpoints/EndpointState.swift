@@ -13,10 +13,6 @@ package final class Endpoint: Sendable {
 
   /// `host:port` or `unix:/path`.
   package let name: String
-  /// A name or an address without brackets; the path of a Unix socket.
-  package let host: String
-  /// 0 for a Unix socket.
-  package let port: Int
   /// Where its connections lead.
   package let destination: TransferEndpoint
   /// The URL whose host and port are the names in requests and in TLS; nil: the request's own.
@@ -48,8 +44,6 @@ package final class Endpoint: Sendable {
   ) {
     self.connections = connections
     name = spec.name
-    host = spec.host
-    port = spec.port
     url = spec.url
     destination = TransferEndpoint(
       spec.isUnixSocket ? .unixSocket(spec.host) : .host(spec.host, port: spec.port))
