@@ -88,16 +88,12 @@ struct EndpointRoster: Sendable {
     var staying = Dictionary(members.map { ($0.endpoint.number, $0) }) { first, _ in first }
     var returning = Dictionary(departed.map { ($0.member.endpoint.number, $0.member) }) { first, _ in first }
     let joined = present.map { entry in
-      let number = entry.endpoint.number
-      if var member = staying.removeValue(forKey: number) {
-        member.weight = entry.weight
-        return member
-      }
+      let stays = staying.removeValue(forKey: entry.endpoint.number)
       var member =
-        returning.removeValue(forKey: number)
+        stays ?? returning.removeValue(forKey: entry.endpoint.number)
         ?? Member(endpoint: entry.endpoint, weight: entry.weight, latency: EndpointLatency(since: now))
       member.weight = entry.weight
-      member.slowStart = hasBegun ? now : nil
+      if stays == nil { member.slowStart = hasBegun ? now : nil }
       return member
     }
     departed.removeAll { returning[$0.member.endpoint.number] == nil }
@@ -139,7 +135,7 @@ struct EndpointRoster: Sendable {
     let change = members[index].record.changed {
       detectors[tier].ended(&$0, failed: failed, began: began, random: random, at: now)
     }
-    return event(of: change, index, at: now)
+    return change.map { event($0, index, at: now) }
   }
 
   /// An active check has ended.
@@ -152,12 +148,10 @@ struct EndpointRoster: Sendable {
     let tier = members[index].tier
     if isGood, detectors.indices.contains(tier) {
       let change = members[index].record.changed { detectors[tier].returned(&$0, at: now) }
-      if let event = event(of: change, index, at: now) { events.append(event) }
+      if let change { events.append(event(change, index, at: now)) }
     }
     if members[index].health.checked(isGood: isGood, thresholds) {
-      if isGood { startSlowly(index, at: now) }
-      publishState(index, at: now)
-      events.append(EndpointEvent(endpoint: endpoint.name, kind: isGood ? .healthy : .unhealthy))
+      events.append(event(isGood ? .healthy : .unhealthy, index, at: now))
     }
     return events
   }
@@ -190,28 +184,28 @@ struct EndpointRoster: Sendable {
       failed = isTooLong ? true : nil
     }
     if let failed { members[index].endpoint.countAttempt(failed: failed) }
-    countLatency(index, members[index].latency.seconds)
+    let part = members[index].availability.isAvailable ? members[index].latency.seconds : nil
+    latencies.replace(members[index].latencyPart, by: part)
+    members[index].latencyPart = part
+    members[index].endpoint.publish(members[index].latency, part: part)
     totals.latencySum = latencies
     return failed
   }
 
-  private mutating func event(
-    of change: OutlierDetector.Change?, _ index: Int, at now: MonotonicTime
-  ) -> EndpointEvent? {
-    guard let change else { return nil }
+  /// Publishes a change of one endpoint's availability.
+  private mutating func event(_ change: EndpointEvent.Kind, _ index: Int, at now: MonotonicTime) -> EndpointEvent {
     let endpoint = members[index].endpoint
-    let kind: EndpointEvent.Kind
     switch change {
-    case .returned:
-      startSlowly(index, at: now)
-      kind = .returned
-    case .ejected(let reason, let seconds):
+    case .returned, .healthy: startSlowly(index, at: now)
+    case .ejected(let reason, _):
       endpoint.countEjection(reason)
       members[index].slowStart = nil
-      kind = .ejected(reason, seconds: seconds)
+    case .unhealthy: break
     }
-    publishState(index, at: now)
-    return EndpointEvent(endpoint: endpoint.name, kind: kind)
+    publish(index)
+    count(members[index].tier)
+    sumUp(at: now)
+    return EndpointEvent(endpoint: endpoint.name, kind: change)
   }
 
   private mutating func startSlowly(_ index: Int, at now: MonotonicTime) {
@@ -230,10 +224,12 @@ struct EndpointRoster: Sendable {
       members[index].slowStart = nil
       publish(index)
     }
-    sumLatencies(at: now)
+    sumUp(at: now)
   }
 
-  private mutating func sumLatencies(at now: MonotonicTime) {
+  /// Publishes the sums over all endpoints.
+  private mutating func sumUp(at now: MonotonicTime) {
+    totals.available = members.count { $0.availability.isAvailable }
     var sum = LatencySum()
     for index in members.indices {
       let member = members[index]
@@ -247,26 +243,10 @@ struct EndpointRoster: Sendable {
     totals.latencySum = sum
   }
 
-  private mutating func countLatency(_ index: Int, _ seconds: Double?) {
-    let part = members[index].availability.isAvailable ? seconds : nil
-    latencies.replace(members[index].latencyPart, by: part)
-    members[index].latencyPart = part
-    members[index].endpoint.publish(members[index].latency, part: part)
-  }
-
   private mutating func publishAll(at now: MonotonicTime) {
     for index in members.indices { publish(index) }
     for tier in balancer.tiers.indices { count(tier) }
-    countAvailable()
-    sumLatencies(at: now)
-  }
-
-  /// The availability of one endpoint has changed.
-  private mutating func publishState(_ index: Int, at now: MonotonicTime) {
-    publish(index)
-    count(members[index].tier)
-    countAvailable()
-    sumLatencies(at: now)
+    sumUp(at: now)
   }
 
   private func publish(_ index: Int) { members[index].endpoint.publish(members[index].availability) }
@@ -276,17 +256,13 @@ struct EndpointRoster: Sendable {
     let available = members.lazy.filter { $0.tier == tier && $0.availability.isAvailable }
     balancer.tiers[tier].publish(available: available.count, weight: available.reduce(0) { $0 + $1.weight })
   }
-
-  private func countAvailable() {
-    totals.available = members.count { $0.availability.isAvailable }
-  }
 }
 
 extension Optional where Wrapped == OutlierDetector.Record {
   /// Changes the record in place; nil without one.
   fileprivate mutating func changed(
-    _ change: (inout OutlierDetector.Record) -> OutlierDetector.Change?
-  ) -> OutlierDetector.Change? {
+    _ change: (inout OutlierDetector.Record) -> EndpointEvent.Kind?
+  ) -> EndpointEvent.Kind? {
     guard var record = take() else { return nil }
     defer { self = record }
     return change(&record)

@@ -10,11 +10,6 @@ import WeirIO
 /// ```
 /// An attempt that began before the last change says nothing about the time after it.
 struct OutlierDetector: Sendable {
-  enum Change: Hashable, Sendable {
-    case ejected(EjectionReason, seconds: Double)
-    case returned
-  }
-
   /// The history of one endpoint.
   struct Record: Sendable {
     fileprivate var failuresInRow = 0
@@ -67,7 +62,7 @@ struct OutlierDetector: Sendable {
   ///   - random: From 0 to 1, for the length of an ejection.
   mutating func ended(
     _ record: inout Record, failed: Bool, began: MonotonicTime, random: Double, at now: MonotonicTime
-  ) -> Change? {
+  ) -> EndpointEvent.Kind? {
     guard began >= record.since else { return nil }
     if record.until != nil {
       if failed { return eject(&record, record.reason, random, at: now) }
@@ -84,7 +79,7 @@ struct OutlierDetector: Sendable {
   }
 
   /// An active check found the endpoint in order.
-  mutating func returned(_ record: inout Record, at now: MonotonicTime) -> Change? {
+  mutating func returned(_ record: inout Record, at now: MonotonicTime) -> EndpointEvent.Kind? {
     guard record.until != nil else { return nil }
     record.until = nil
     record.since = now
@@ -108,7 +103,7 @@ struct OutlierDetector: Sendable {
 
   private mutating func eject(
     _ record: inout Record, _ reason: EjectionReason, _ random: Double, at now: MonotonicTime
-  ) -> Change {
+  ) -> EndpointEvent.Kind {
     record.ejections = min(record.ejections + 1, 3_600)
     record.reason = reason
     let length = min(Double(record.ejections) * settings.boundedEjectFor, settings.boundedLongest)

@@ -4,7 +4,7 @@ import WeirIO
 @testable import WeirTransport
 
 @Suite("Outlier detector", .timeLimit(.minutes(2))) struct OutlierDetectorTests {
-  private typealias Change = OutlierDetector.Change
+  private typealias Change = EndpointEvent.Kind
 
   /// The endpoints of one priority and the time.
   private struct Line {
