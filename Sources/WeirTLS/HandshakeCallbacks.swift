@@ -10,8 +10,7 @@ private func stream(of ssl: OpaquePointer?) -> TLSStream? {
 }
 
 /// Notes the name in the client's first message before OpenSSL reads it: tickets are opened earlier than that.
-let noteHello: @convention(c) (OpaquePointer?, UnsafeMutablePointer<CInt>?, UnsafeMutableRawPointer?) -> CInt = {
-  ssl, _, _ in
+func noteHello(_ ssl: OpaquePointer?, _: UnsafeMutablePointer<CInt>?, _: UnsafeMutableRawPointer?) -> CInt {
   guard let stream = stream(of: ssl) else { return SSL_CLIENT_HELLO_ERROR }
   var bytes: UnsafePointer<UInt8>?
   var count = 0
@@ -28,8 +27,7 @@ private func hostName(in bytes: UnsafeBufferPointer<UInt8>) -> String? {
 }
 
 /// Notes the client's server_name (RFC 6066 §3) and finds the certificates for it.
-let chooseByName: @convention(c) (OpaquePointer?, UnsafeMutablePointer<CInt>?, UnsafeMutableRawPointer?) -> CInt = {
-  ssl, alert, _ in
+func chooseByName(_ ssl: OpaquePointer?, _ alert: UnsafeMutablePointer<CInt>?, _: UnsafeMutableRawPointer?) -> CInt {
   guard let stream = stream(of: ssl) else { return SSL_TLSEXT_ERR_ALERT_FATAL }
   let name = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name).map { String(cString: $0) }
   switch stream.choose(name: name) {
@@ -42,13 +40,13 @@ let chooseByName: @convention(c) (OpaquePointer?, UnsafeMutablePointer<CInt>?, U
 }
 
 /// Gives the connection its certificates. OpenSSL chooses among their kinds by the client's signature algorithms.
-let installIdentities: @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?) -> CInt = { ssl, _ in
+func installIdentities(_ ssl: OpaquePointer?, _: UnsafeMutableRawPointer?) -> CInt {
   guard let ssl, let stream = stream(of: ssl) else { return 0 }
   return stream.chosen.allSatisfy { $0.install(in: ssl) } ? 1 : 0
 }
 
 /// Verifies a client's certificate, as far as the settings ask for it: 1 for a good one.
-let judgeCertificate: @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?) -> CInt = { verification, _ in
+func judgeCertificate(_ verification: OpaquePointer?, _: UnsafeMutableRawPointer?) -> CInt {
   guard let verification,
     let ssl = X509_STORE_CTX_get_ex_data(verification, SSL_get_ex_data_X509_STORE_CTX_idx()),
     let settings = stream(of: OpaquePointer(ssl))?.context.settings
@@ -70,74 +68,72 @@ let judgeCertificate: @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?) 
 }
 
 /// Chooses http/1.1 from the client's protocols (RFC 7301), or http/1.0, which `curl --http1.0` offers.
-let chooseProtocol:
-  @convention(c) (
-    OpaquePointer?, UnsafeMutablePointer<UnsafePointer<UInt8>?>?, UnsafeMutablePointer<UInt8>?, UnsafePointer<UInt8>?,
-    UInt32, UnsafeMutableRawPointer?
-  ) -> CInt = { ssl, chosen, chosenLength, offered, offeredLength, _ in
-    var names: [UnsafeBufferPointer<UInt8>] = []
-    var rest = UnsafeBufferPointer(start: offered, count: Int(offeredLength))[...]
-    while let length = rest.popFirst() {
-      names.append(UnsafeBufferPointer(rebasing: rest.prefix(Int(length))))
-      rest = rest.dropFirst(Int(length))
-    }
-    for known in ["http/1.1", "http/1.0"] {
-      guard let name = names.first(where: { $0.elementsEqual(known.utf8) }) else { continue }
-      chosen?.pointee = name.baseAddress
-      chosenLength?.pointee = UInt8(name.count)
-      return SSL_TLSEXT_ERR_OK
-    }
-    stream(of: ssl)?.rejection = .applicationProtocol
-    return SSL_TLSEXT_ERR_ALERT_FATAL
+func chooseProtocol(
+  _ ssl: OpaquePointer?, _ chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,
+  _ chosenLength: UnsafeMutablePointer<UInt8>?, _ offered: UnsafePointer<UInt8>?, _ offeredLength: UInt32,
+  _: UnsafeMutableRawPointer?
+) -> CInt {
+  var names: [UnsafeBufferPointer<UInt8>] = []
+  var rest = UnsafeBufferPointer(start: offered, count: Int(offeredLength))[...]
+  while let length = rest.popFirst() {
+    names.append(UnsafeBufferPointer(rebasing: rest.prefix(Int(length))))
+    rest = rest.dropFirst(Int(length))
   }
+  for known in ["http/1.1", "http/1.0"] {
+    guard let name = names.first(where: { $0.elementsEqual(known.utf8) }) else { continue }
+    chosen?.pointee = name.baseAddress
+    chosenLength?.pointee = UInt8(name.count)
+    return SSL_TLSEXT_ERR_OK
+  }
+  stream(of: ssl)?.rejection = .applicationProtocol
+  return SSL_TLSEXT_ERR_ALERT_FATAL
+}
 
 /// Prepares the sealing or opening of a ticket: 1 for success, 0 for an unknown key, 2 for a ticket to be replaced, and
 /// -1 for an error (SSL_CTX_set_tlsext_ticket_key_evp_cb(3)).
-let sealTicket:
-  @convention(c) (
-    OpaquePointer?, UnsafeMutablePointer<UInt8>?, UnsafeMutablePointer<UInt8>?, OpaquePointer?, OpaquePointer?, CInt
-  ) -> CInt = { ssl, name, vector, cipher, mac, encrypts in
-    guard let context = stream(of: ssl)?.context, let name, let vector else { return -1 }
-    let keys = context.ticketKeys
-    var (key, isOld): (TicketKey, Bool)
-    if encrypts != 0 {
-      guard let current = keys.forEncrypting(now: context.now),
-        RAND_bytes(vector, EVP_CIPHER_get_iv_length(EVP_aes_256_cbc())) == 1
-      else {
-        return -1
-      }
-      (key, isOld) = (current, false)
-      name.update(from: current.name, count: current.name.count)
-    } else {
-      guard let found = keys.forDecrypting(name: UnsafeBufferPointer(start: name, count: 16), now: context.now) else {
-        return 0
-      }
-      (key, isOld) = found
-    }
-    var macKey = key.mac
-    guard EVP_CipherInit_ex(cipher, EVP_aes_256_cbc(), nil, key.cipher, vector, encrypts) == 1,
-      weir_mac_set_key(mac, &macKey, macKey.count)
+func sealTicket(
+  _ ssl: OpaquePointer?, _ name: UnsafeMutablePointer<UInt8>?, _ vector: UnsafeMutablePointer<UInt8>?,
+  _ cipher: OpaquePointer?, _ mac: OpaquePointer?, _ encrypts: CInt
+) -> CInt {
+  guard let context = stream(of: ssl)?.context, let name, let vector else { return -1 }
+  let keys = context.ticketKeys
+  var (key, isOld): (TicketKey, Bool)
+  if encrypts != 0 {
+    guard let current = keys.forEncrypting(now: context.now),
+      RAND_bytes(vector, EVP_CIPHER_get_iv_length(EVP_aes_256_cbc())) == 1
     else { return -1 }
-    return isOld ? 2 : 1
+    (key, isOld) = (current, false)
+    name.update(from: current.name, count: current.name.count)
+  } else {
+    guard let found = keys.forDecrypting(name: UnsafeBufferPointer(start: name, count: 16), now: context.now) else {
+      return 0
+    }
+    (key, isOld) = found
   }
+  var macKey = key.mac
+  guard EVP_CipherInit_ex(cipher, EVP_aes_256_cbc(), nil, key.cipher, vector, encrypts) == 1,
+    weir_mac_set_key(mac, &macKey, macKey.count)
+  else { return -1 }
+  return isOld ? 2 : 1
+}
 
 /// Decides on an opened ticket. One whose client certificate has expired meanwhile is ignored, so that the client shows
 /// its certificate anew, and so is one for another name.
-let judgeTicket:
-  @convention(c) (
-    OpaquePointer?, OpaquePointer?, UnsafePointer<UInt8>?, Int, SSL_TICKET_STATUS, UnsafeMutableRawPointer?
-  ) -> SSL_TICKET_RETURN = { ssl, session, _, _, status, _ in
-    guard status == SSL_TICKET_SUCCESS || status == SSL_TICKET_SUCCESS_RENEW, let session,
-      let stream = stream(of: ssl)
-    else { return SSL_TICKET_RETURN_IGNORE_RENEW }
-    if let certificate = SSL_SESSION_get0_peer(session),
-      X509_cmp_current_time(X509_get0_notAfter(certificate)) <= 0
-    {
-      return SSL_TICKET_RETURN_IGNORE_RENEW
-    }
-    // OpenSSL resumes whatever the client names (RFC 6066 §3 forbids it), although the client has seen no certificate
-    // for that name.
-    let began = SSL_SESSION_get0_hostname(session).map { String(cString: $0) }
-    guard stream.isSameChoice(began, stream.helloName) else { return SSL_TICKET_RETURN_IGNORE_RENEW }
-    return status == SSL_TICKET_SUCCESS ? SSL_TICKET_RETURN_USE : SSL_TICKET_RETURN_USE_RENEW
+func judgeTicket(
+  _ ssl: OpaquePointer?, _ session: OpaquePointer?, _: UnsafePointer<UInt8>?, _: Int, _ status: SSL_TICKET_STATUS,
+  _: UnsafeMutableRawPointer?
+) -> SSL_TICKET_RETURN {
+  guard status == SSL_TICKET_SUCCESS || status == SSL_TICKET_SUCCESS_RENEW, let session,
+    let stream = stream(of: ssl)
+  else { return SSL_TICKET_RETURN_IGNORE_RENEW }
+  if let certificate = SSL_SESSION_get0_peer(session),
+    X509_cmp_current_time(X509_get0_notAfter(certificate)) <= 0
+  {
+    return SSL_TICKET_RETURN_IGNORE_RENEW
   }
+  // OpenSSL resumes whatever the client names (RFC 6066 §3 forbids it), although the client has seen no certificate
+  // for that name.
+  let began = SSL_SESSION_get0_hostname(session).map { String(cString: $0) }
+  guard stream.isSameChoice(began, stream.helloName) else { return SSL_TICKET_RETURN_IGNORE_RENEW }
+  return status == SSL_TICKET_SUCCESS ? SSL_TICKET_RETURN_USE : SSL_TICKET_RETURN_USE_RENEW
+}

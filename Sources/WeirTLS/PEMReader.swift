@@ -52,9 +52,9 @@ enum PEMReader {
 }
 
 /// Notes that a passphrase is needed. OpenSSL would ask for it on the terminal.
-private let refusePassword:
-  @convention(c) (UnsafeMutablePointer<CChar>?, CInt, CInt, UnsafeMutableRawPointer?) -> CInt = {
-    _, _, _, isAsked in
-    isAsked?.assumingMemoryBound(to: Bool.self).pointee = true
-    return -1
-  }
+private func refusePassword(
+  _: UnsafeMutablePointer<CChar>?, _: CInt, _: CInt, _ isAsked: UnsafeMutableRawPointer?
+) -> CInt {
+  isAsked?.assumingMemoryBound(to: Bool.self).pointee = true
+  return -1
+}

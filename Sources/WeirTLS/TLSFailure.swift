@@ -49,18 +49,15 @@ package struct TLSFailure: Error, Sendable, Hashable {
       self.init(error.code == 0 ? .protocolError : .internalFailure, detail: error.text)
       return
     }
-    switch number {
-    case SSL_R_CERTIFICATE_VERIFY_FAILED:
-      // The code is given by judgeCertificate alone.
-      if verification == Int(X509_V_ERR_CERT_REJECTED) {
-        self.init(.clientCertificateBad, detail: "none of its subject alternative names is allowed")
-        return
-      }
-      let text = X509_verify_cert_error_string(verification).map { String(cString: $0) }
-      self.init(.clientCertificateBad, detail: text ?? error.text)
-    default:
+    guard number == SSL_R_CERTIFICATE_VERIFY_FAILED else {
       self.init(Self.reason(number), detail: error.text)
+      return
     }
+    // The code is given by judgeCertificate alone.
+    let isRejected = verification == Int(X509_V_ERR_CERT_REJECTED)
+    let text = isRejected ? nil : X509_verify_cert_error_string(verification).map { String(cString: $0) }
+    let allowed = "none of its subject alternative names is allowed"
+    self.init(.clientCertificateBad, detail: isRejected ? allowed : text ?? error.text)
   }
 
   private static func reason(_ number: CInt) -> Reason {

@@ -133,14 +133,7 @@ final class ContextHandle {
   /// A ticket is good only where clients have to show the same: OpenSSL compares this value with the ticket's, and does
   /// not check a resumed session's client certificate again, nor whether its cipher suite is still among the server's.
   private func setSessionContext(_ settings: TLSSettings) throws(TLSProblem) {
-    let rule: UInt8 =
-      switch settings.clientAuth {
-      case _ where !settings.asksForCertificates: 0
-      case .optional: 1
-      case .required: 2
-      case .optionalUnverified: 3
-      case .requiredUnverified: 4
-      }
+    let rule = settings.asksForCertificates ? settings.clientAuth.rawValue : 0
     let terms = (settings.allowedClientNames ?? []).sorted() + settings.cipherSuites.map(\.rawValue)
     let text = [rule] + (settings.clientCA ?? []) + terms.flatMap { [0] + Array($0.utf8) }
     var digest = [UInt8](repeating: 0, count: Int(SSL_MAX_SID_CTX_LENGTH))
@@ -175,10 +168,5 @@ final class ContextHandle {
 
 extension TLSSettings.Version {
   /// OpenSSL's number.
-  fileprivate var number: CInt {
-    switch self {
-    case .v1_2: TLS1_2_VERSION
-    case .v1_3: TLS1_3_VERSION
-    }
-  }
+  fileprivate var number: CInt { self == .v1_2 ? TLS1_2_VERSION : TLS1_3_VERSION }
 }

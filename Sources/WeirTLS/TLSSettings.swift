@@ -15,16 +15,17 @@ package struct TLSSettings: Sendable, Equatable {
     case v1_3
   }
 
-  /// The rule for clients' certificates. A client always proves that it has the certificate's key.
-  package enum ClientAuth: Sendable, Equatable {
-    /// A client without a certificate is refused. Means nothing without authorities.
-    case required
+  /// The rule for clients' certificates. A client always proves that it has the certificate's key. Tickets depend on the
+  /// rule by its number; 0 stands for none.
+  package enum ClientAuth: UInt8, Sendable {
     /// A client may have no certificate. A bad one ends the handshake. Means nothing without authorities.
-    case optional
-    /// A client without a certificate is refused. Any certificate is taken, of any issuer.
-    case requiredUnverified
+    case optional = 1
+    /// A client without a certificate is refused. Means nothing without authorities.
+    case required = 2
     /// A client may have no certificate, and any is taken.
-    case optionalUnverified
+    case optionalUnverified = 3
+    /// A client without a certificate is refused. Any certificate is taken, of any issuer.
+    case requiredUnverified = 4
   }
 
   /// 1 to 100. The first is shown to clients that name no host, or one that no certificate covers.

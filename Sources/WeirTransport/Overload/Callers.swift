@@ -42,11 +42,6 @@ extension RecentSlots.Slot {
 
 /// How long callers wait before they give up: the lower quartile of the ages at which the last of them did.
 struct CallerTimeout: Sendable {
-  private struct Age: Sendable {
-    let seconds: Double
-    let time: MonotonicTime
-  }
-
   private static let count = 32
   /// Fewer say nothing.
   private static let leastCount = 5
@@ -55,13 +50,12 @@ struct CallerTimeout: Sendable {
 
   /// Seconds; nil while too few callers have given up lately. As of the last ``update(at:)``.
   private(set) var seconds: Double?
-  private var ages: [Age] = []
+  private var ages: [(seconds: Double, time: MonotonicTime)] = []
   private var next = 0
 
   /// A caller gave up at this age.
   mutating func note(_ seconds: Double, at now: MonotonicTime) {
-    let age = Age(seconds: seconds, time: now)
-    if ages.count < Self.count { ages.append(age) } else { ages[next] = age }
+    if ages.count < Self.count { ages.append((seconds, now)) } else { ages[next] = (seconds, now) }
     next = (next + 1) % Self.count
   }
 

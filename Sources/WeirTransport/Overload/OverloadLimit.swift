@@ -15,7 +15,7 @@ struct OverloadLimit: Sendable {
   private static let loss = (share: 0.1, count: 2)
 
   private(set) var value: Double
-  private(set) var probe: OverloadProbe?
+  var probe: OverloadProbe?
   /// Whether callers gave up in the last window, most of whose answers were slow.
   private(set) var isLossy = false
   private var slots: Double
@@ -93,8 +93,6 @@ struct OverloadLimit: Sendable {
     slowSince = nil
     probe = OverloadProbe(limit: value, before: min(latency.average, mean), longestWait: longestWait, at: now)
   }
-
-  mutating func noteInProbe(_ seconds: Double, sent: MonotonicTime) { probe?.note(seconds, sent: sent) }
 
   /// The probe is given up, as a request waits too long for it.
   mutating func abortProbe(at now: MonotonicTime) {

@@ -189,7 +189,7 @@ extension OverloadMachine {
 
   mutating func sample(_ seconds: Double, sent: MonotonicTime, at now: MonotonicTime) {
     if isProbing {
-      limit?.noteInProbe(seconds, sent: sent)
+      limit?.probe?.note(seconds, sent: sent)
       lookAtProbe(at: now)
       return
     }

@@ -80,13 +80,10 @@ struct UpstreamLatency: Sendable {
     max(settings.boundedTolerance * baseline, baseline + 0.01)
   }
 
-  /// Seconds of an answer without a queue: at the beginning the first window's mean, as an overload may have raised the
-  /// least latency.
-  var unloaded: Double { isBeginning ? first : least }
-
   /// The controlled mode begins.
   mutating func beginControl(callerTimeout: Double?) {
-    baseline = unloaded
+    // At the beginning an overload may have raised the least latency.
+    baseline = isBeginning ? first : least
     withoutQueue = baseline
     guard let callerTimeout else { return }
     baseline = min(max(baseline, Self.timeoutFraction * callerTimeout), Self.largestTimeoutFraction * callerTimeout)
