@@ -22,21 +22,6 @@ extension DestinationState {
     fields.withLock { $0.gate?.machine.uploads(ticket) }
   }
 
-  /// An attempt that waits for load control leaves. If it was let through already, its slot comes and goes back. Returns
-  /// the state that the machine has entered.
-  func leave(
-    _ ticket: OverloadMachine.Ticket, _ ending: AttemptEnding, at now: MonotonicTime
-  ) -> OverloadState? {
-    var left: Waiter?
-    let (answers, entered) = fields.withLock { fields in
-      fields.control(at: now) { left = $0.leave(ticket, ending, at: now) }
-    }
-    for answer in answers { answer.waiter(answer.refusal) }
-    // The waiter holds objects of the caller, which must not be deallocated under the lock.
-    withExtendedLifetime(left) {}
-    return entered
-  }
-
   /// Time has passed while attempts wait. Returns also when to call again at the latest; nil when none waits.
   func wokeOverload(at now: MonotonicTime) -> (entered: OverloadState?, next: MonotonicTime?) {
     let (answers, entered, next) = fields.withLock { fields in

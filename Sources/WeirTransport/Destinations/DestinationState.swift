@@ -168,8 +168,8 @@ package final class DestinationState: Sendable {
     changeAdmission { $0.release() }?.waiter(nil)
   }
 
-  /// An attempt that waits for a slot leaves. Returns the state that load control has entered, if observers don't know it
-  /// yet.
+  /// An attempt that waits for a slot leaves. If load control has let it through already, its slot comes and goes back.
+  /// Returns the state that load control has entered, if observers don't know it yet.
   @discardableResult
   func withdraw(
     _ ticket: SlotTicket, _ ending: AttemptEnding, at now: @autoclosure () -> MonotonicTime
@@ -177,7 +177,16 @@ package final class DestinationState: Sendable {
     switch ticket {
     case .first(let ticket): changeAdmission { $0.withdraw(ticket) }
     case .again(let ticket): changeAdmission { $0.withdrawAgain(ticket) }
-    case .controlled(let ticket): return leave(ticket, ending, at: now())
+    case .controlled(let ticket):
+      let now = now()
+      var left: Waiter?
+      let (answers, entered) = fields.withLock { fields in
+        fields.control(at: now) { left = $0.leave(ticket, ending, at: now) }
+      }
+      for each in answers { each.waiter(each.refusal) }
+      // The waiter holds objects of the caller, which must not be deallocated under the lock.
+      withExtendedLifetime(left) {}
+      return entered
     }
     return nil
   }

@@ -20,7 +20,7 @@ extension DestinationState {
   }
 
   private func answer(_ ticket: OverloadMachine.Ticket, at time: MonotonicTime) {
-    _ = answered(ticket, status: 200, at: time)
+    control(at: time) { $0.answered(ticket, status: 200, at: time) }
     release()
   }
 
@@ -45,7 +45,7 @@ extension DestinationState {
     for ticket in second { answer(ticket, at: begin.advanced(bySeconds: 9.5)) }
     let end = begin.advanced(bySeconds: 10.999)
     for ticket in last.prefix(25) {
-      _ = ended(ticket, .timedOut, at: end)
+      control(at: end) { $0.ended(ticket, .timedOut, at: end) }
       release()
     }
     for ticket in last.dropFirst(25) { answer(ticket, at: end) }
@@ -77,7 +77,8 @@ extension DestinationState {
 
   func empty(_ tickets: [OverloadMachine.Ticket]) {
     for ticket in tickets {
-      neverSent(ticket, at: .now)
+      let now = MonotonicTime.now
+      control(at: now) { $0.neverSent(ticket, at: now) }
       release()
     }
   }
