@@ -19,9 +19,10 @@ final class Identity: @unchecked Sendable {
 
   /// - Parameter index: The certificate's place in the settings, for problems.
   init(_ pem: TLSCertificate, index: Int) throws(TLSProblem) {
-    let chain = try CertificateList(PEMReader.certificates(pem.chain, of: .chain(index)))
+    var chain = try PEMReader.certificates(pem.chain, of: .chain(index))[...]
+    defer { chain.forEach { X509_free($0) } }
     let key = try PEMReader.privateKey(pem.key, index: index)
-    guard let leaf = chain.takeFirst() else {
+    guard let leaf = chain.popFirst() else {
       EVP_PKEY_free(key)
       throw .noCertificate(.chain(index))
     }
@@ -29,7 +30,7 @@ final class Identity: @unchecked Sendable {
     let fits = X509_check_private_key(leaf, key) == 1
     let fitsAnother = !fits && chain.contains { X509_check_private_key($0, key) == 1 }
     OpenSSLError.clear()
-    guard fits, let stack = chain.takeStack() else {
+    guard fits, let stack = Identity.takeStack(&chain) else {
       X509_free(leaf)
       EVP_PKEY_free(key)
       throw fits
@@ -59,37 +60,24 @@ final class Identity: @unchecked Sendable {
 
   func isCertificate(_ certificate: OpaquePointer) -> Bool { certificate == leaf }
 
+  /// Moves the certificates to a stack of OpenSSL, which the caller frees; nil without memory.
+  private static func takeStack(_ chain: inout ArraySlice<OpaquePointer>) -> OpaquePointer? {
+    guard let stack = weir_certificates_new() else { return nil }
+    while let certificate = chain.first {
+      guard weir_certificates_push(stack, certificate) else {
+        weir_certificates_free(stack)
+        return nil
+      }
+      chain.removeFirst()
+    }
+    return stack
+  }
+
   private static func seconds(of time: UnsafePointer<ASN1_TIME>?) -> Int64 {
     var parts = tm()
     // A time that is no time counts as long past.
     guard ASN1_TIME_to_tm(time, &parts) == 1 else { return 0 }
     return Int64(timegm(&parts))
-  }
-}
-
-/// References to certificates that are released unless they are taken.
-final class CertificateList {
-  private var certificates: ArraySlice<OpaquePointer>
-
-  init(_ certificates: [OpaquePointer]) { self.certificates = certificates[...] }
-
-  deinit { certificates.forEach { X509_free($0) } }
-
-  func contains(where matches: (OpaquePointer) -> Bool) -> Bool { certificates.contains(where: matches) }
-
-  func takeFirst() -> OpaquePointer? { certificates.popFirst() }
-
-  /// Moves them to a stack of OpenSSL, which the caller frees; nil without memory.
-  func takeStack() -> OpaquePointer? {
-    guard let stack = weir_certificates_new() else { return nil }
-    while let certificate = certificates.first {
-      guard weir_certificates_push(stack, certificate) else {
-        weir_certificates_free(stack)
-        return nil
-      }
-      certificates.removeFirst()
-    }
-    return stack
   }
 }
 
