@@ -37,7 +37,8 @@ extension Workload {
   ) -> Workload {
     Workload(
       name: name, upstream: [(0, .one), (10, during), (10 + seconds, .one)], load: [(0, load)],
-      seconds: 10 + seconds + 25, window: window, best: best, callerTimeout: .seconds(callerTimeout), faultEnd: 10 + seconds)
+      seconds: 10 + seconds + 25, window: window, best: best, callerTimeout: .seconds(callerTimeout),
+      faultEnd: 10 + seconds)
   }
 
   private static func named(_ name: String, _ window: Range<Double>) -> Workload {
@@ -74,8 +75,8 @@ extension Workload {
       recovery: 3, heard: 0.1),
     Bar(
       workload: table(
-        "hung for 15 s, caller timeout of 12 s", UpstreamModel(service: .hanging), seconds: 15, load: 20, window: 10..<25,
-        best: 20, callerTimeout: 12), good: 0, recovery: 3, heard: 0.1),
+        "hung for 15 s, caller timeout of 12 s", UpstreamModel(service: .hanging), seconds: 15, load: 20,
+        window: 10..<25, best: 20, callerTimeout: 12), good: 0, recovery: 3, heard: 0.1),
     Bar(
       workload: table(
         "hung for 30 s", UpstreamModel(service: .hanging), seconds: 30, load: 20, window: 10..<40, best: 20), good: 0,

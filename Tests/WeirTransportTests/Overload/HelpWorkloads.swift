@@ -5,7 +5,8 @@ extension Workload {
   static let helped: [Workload] = overloads + faults + steps + [burst, ramp]
 
   private static func overload(
-    _ name: String, _ model: UpstreamModel, _ perSecond: Double, of best: Double, _ callerTimeout: TimeoutModel = .seconds(2)
+    _ name: String, _ model: UpstreamModel, _ perSecond: Double, of best: Double,
+    _ callerTimeout: TimeoutModel = .seconds(2)
   ) -> Workload {
     Workload(
       name: name, upstream: [(0, model)], load: [(0, perSecond)], seconds: 60, window: 5..<60, best: best,

@@ -135,7 +135,8 @@ extension RequestAttempt {
 
   /// Whether the response confirms the stored one. If so, the stored response takes its place.
   func isConfirmedByServer(_ response: LazyHTTPResponse) -> Bool {
-    guard response.statusCode == 304, attempt.costs.sums.redirectCount == 0, let use = caching, let stored = use.questioned
+    guard response.statusCode == 304, attempt.costs.sums.redirectCount == 0, let use = caching,
+      let stored = use.questioned
     else { return false }
     use.questioned = nil
     let fields = response.head.combinedFields()

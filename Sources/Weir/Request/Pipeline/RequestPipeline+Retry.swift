@@ -63,7 +63,9 @@ extension RequestPipeline {
   /// Acts on the retriers' decision, unless the body, the deadline or the retry budget forbids the retry.
   private func wished(_ decision: RetryDecision, about error: WeirError) {
     let canReplayBody = bodyStream?.state.hasBegun != true || request.makesBodyAnew
-    let verdict = admission.verdict(on: decision, canReplayBody: canReplayBody, deadline: deadlineTime) { isFree(decision) }
+    let verdict = admission.verdict(on: decision, canReplayBody: canReplayBody, deadline: deadlineTime) {
+      isFree(decision)
+    }
     judged(verdict, dueTo: RetryReason(error))
   }
 
