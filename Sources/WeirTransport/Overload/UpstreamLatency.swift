@@ -48,8 +48,8 @@ struct UpstreamLatency: Sendable {
 
   /// A window has ended.
   ///
-  /// - Parameter isControlled: Whether the control limited anything. The answers of an overload are slow, and the least latency does not
-  ///   rise with them: the next overload would begin with a higher baseline than the one before.
+  /// - Parameter isControlled: Whether the control limited anything. The answers of an overload are slow, and the least
+  ///   latency does not rise with them: the next overload would begin with a higher baseline than the one before.
   mutating func note(_ window: OverloadWindow, isControlled: Bool, at now: MonotonicTime) {
     average = (average + window.mean) / 2
     passIdleTime(window.seconds(at: now) - Self.longestWindow * max(1, window.mean))
