@@ -37,12 +37,12 @@ extension Forwarding {
       facts.requestID = marks.requestID
     }
     clientText.withUnsafeBytes { client in
-      exchange.head.withParts { parts in
+      exchange.head.withComponents { components in
         facts.client = client
-        facts.method = parts.method
-        facts.host = parts.authority
-        facts.path = parts.path
-        facts.query = parts.query
+        facts.method = components.method
+        facts.host = components.authority
+        facts.path = components.path
+        facts.query = components.query
         recorder.record(facts, values: exchange.head.fields.forEachValue)
       }
     }

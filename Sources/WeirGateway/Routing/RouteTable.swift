@@ -32,9 +32,10 @@ package struct RouteTable: Sendable {
   /// another module, where it is not specialised.
   package func decide(_ head: RequestHead) -> Decision {
     head.withTargetBytes { target in
-      head.withParts { parts in
+      head.withComponents { components in
         decide(
-          method: parts.method.bindMemory(to: UInt8.self).span, host: parts.authority.bindMemory(to: UInt8.self).span,
+          method: components.method.bindMemory(to: UInt8.self).span,
+          host: components.authority.bindMemory(to: UInt8.self).span,
           target: target.bindMemory(to: UInt8.self).span, fields: head.fields)
       }
     }

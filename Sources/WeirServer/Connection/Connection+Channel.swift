@@ -1,7 +1,49 @@
 internal import WeirIO
 
-/// The handshake of a connection's channel, and the input that comes through it.
+/// The connection before its first request (a PROXY header, and a handshake), and the input that comes through its channel.
 extension Connection {
+  /// Reads the PROXY header at the beginning of the held input, and goes on with what follows it.
+  func takeProxyHeader() {
+    if headerRest == 0 {
+      switch ProxyHeader.read(held.span) {
+      case .needsMore: return
+      case .refused(let refusal):
+        server.onEvent?(.proxyHeaderRefused(refusal, peer: peer))
+        return finish(.close, .proxyProtocol)
+      case .header(let length, let source):
+        if let source { peer = source }
+        guard server.countsClient(of: self) else { return finish(.close, .refused) }
+        headerRest = length
+      }
+    }
+    let dropped = min(headerRest, held.count)
+    held.removeFirst(dropped)
+    headerRest -= dropped
+    guard headerRest == 0 else { return }
+    if server.isSecure { return awaitHandshake() }
+    preludeEnded()
+    process(held: true)
+  }
+
+  /// Requests come from now on.
+  func preludeEnded() {
+    prelude = .none
+    server.tally.endsPrelude()
+    machine.preludeEnded(now: now)
+  }
+
+  private func awaitHandshake() {
+    prelude = .handshake
+    if held.isEmpty { armTimer() } else { receiveSecurely() }
+  }
+
+  /// The PROXY header or the handshake takes too long, or its place is another's.
+  func preludeTimedOut() {
+    let ending: ConnectionEnding = prelude == .proxyHeader ? .proxyProtocol : .tls
+    if prelude == .handshake { handshakeEnded(.timedOut) }
+    finish(.close, machine.isStopping ? .drain : ending)
+  }
+
   /// Reads the socket, as far as the channel takes it, and then what the channel makes of that.
   func receiveSecurely() {
     guard let channel = channel ?? beginHandshake() else { return }
@@ -12,12 +54,22 @@ extension Connection {
       do {
         let count = try socket.receive(into: buffer)
         channel.take(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-        if count == 0 { socketEnded() }
+        if count == 0 {
+          isSocketOver = true
+          updateInterest()
+        }
       } catch {
         if error != .wouldBlock { return die() }
       }
     }
-    goOn(channel)
+    if prelude == .handshake { server.handshakes.step(self) } else { readChannel(channel) }
+  }
+
+  /// Hands over what came behind a PROXY header.
+  private func takeHeld(_ channel: any SecureChannel) {
+    guard prelude == .handshake, !held.isEmpty else { return }
+    held.withUnsafeBytes { channel.take($0) }
+    held = []
   }
 
   /// A place among the handshakes is free.
@@ -43,7 +95,7 @@ extension Connection {
       process(held: true, first: machine.refusePlainHTTP())
     case .failed(let reason):
       handshakeEnded(.failed)
-      server.noteHandshakeFailure(reason, of: peer)
+      server.onEvent?(.handshakeFailed(reason, peer: peer))
       flush()
       channelFailed()
     }
@@ -60,7 +112,7 @@ extension Connection {
     }
     channel = server.secure?()
     if channel == nil {
-      server.noteHandshakeFailure("there is no memory for it", of: peer)
+      server.onEvent?(.handshakeFailed("there is no memory for it", peer: peer))
       finish(.close, .tls)
     }
     return channel
@@ -86,10 +138,6 @@ extension Connection {
     preludeEnded()
   }
 
-  private func goOn(_ channel: any SecureChannel) {
-    if prelude == .handshake { server.handshakes.step(self) } else { readChannel(channel) }
-  }
-
   /// Goes on with all plaintext that there is, as long as it is wanted and the others' turn allows.
   private func readChannel(_ channel: any SecureChannel) {
     var share = TurnShare()
@@ -103,7 +151,11 @@ extension Connection {
       case .needsInput:
         // The channel may have to answer, as it does to a change of keys.
         if machine.output == .blocked { flushReady() } else { flush() }
-        if isSocketOver { socketEndedSilently() }
+        if isSocketOver {
+          // The channel has not said so. A request shows whether it is whole; a tunnel may be cut.
+          isInputCut = true
+          inputEnded()
+        }
         return armTimer()
       case .closed: return inputEnded()
       case .failed:
@@ -111,17 +163,6 @@ extension Connection {
         return finish(.cut, .tls)
       }
     }
-  }
-
-  /// The socket has ended and the channel has not said so. A request shows whether it is whole; a tunnel may be cut.
-  private func socketEndedSilently() {
-    isInputCut = true
-    inputEnded()
-  }
-
-  private func socketEnded() {
-    isSocketOver = true
-    updateInterest()
   }
 
   /// The alert has left, if the socket took it. The client can read it only if no input is lost on closing.
@@ -133,5 +174,29 @@ extension Connection {
     socket.shutdownSending()
     machine.handshakeFailed(now: now)
     armTimer()
+  }
+}
+
+/// What a client has to send before its requests.
+enum ConnectionPrelude {
+  case none
+  /// A PROXY header, behind which a handshake may come.
+  case proxyHeader
+  /// The handshake of a channel.
+  case handshake
+}
+
+/// The record with which a client begins TLS (RFC 8446 §5.1).
+enum FirstRecord {
+  private static let headBytes = 5
+  private static let handshake: UInt8 = 22
+  private static let mostBytes = 16 * 1024
+
+  /// The number of bytes that have to be there before it can be read, by those that are. Bytes that begin no record can
+  /// be read at once.
+  static func bytes(by seen: UnsafeRawBufferPointer) -> Int {
+    guard let first = seen.first, first == handshake else { return 0 }
+    if seen.count < headBytes { return headBytes }
+    return headBytes + min(Int(seen[3]) << 8 | Int(seen[4]), mostBytes)
   }
 }

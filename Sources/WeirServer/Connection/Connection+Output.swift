@@ -91,6 +91,28 @@ extension Connection {
     responseEnded()
   }
 
+  /// Sends the head of the response 101. From now on both sides are streams of bytes.
+  func upgrade(_ fields: ResponseFields) {
+    output.bytes.append("HTTP/1.1 101 Switching Protocols\r\n")
+    output.bytes.append(contentsOf: fields.bytes)
+    output.bytes.append("Connection: upgrade\r\n\r\n")
+    machine.beginTunnel()
+    noteAppended()
+    scheduleFlush()
+  }
+
+  /// Ends our side behind what is buffered. The client's goes on.
+  func endTunnelOutput() {
+    machine.endTunnelOutput()
+    proceed()
+  }
+
+  /// Ends both sides: sends what is buffered, and discards what still comes.
+  func closeTunnel() {
+    machine.closeTunnel(now: now)
+    responseEnded()
+  }
+
   /// Goes on with the input that follows the request.
   func responseEnded() {
     forgetExchange()
@@ -103,6 +125,14 @@ extension Connection {
     }
     flush()
     proceed()
+  }
+
+  /// Both sides of a tunnel have ended, which the exchange knows. Other connections have no exchange then.
+  func forgetExchange() {
+    guard let exchange else { return }
+    exchange.detach()
+    server.tally.ends()
+    self.exchange = nil
   }
 
   /// Refuses a request that no handler saw, or whose rest is not awaited.
@@ -171,11 +201,7 @@ extension Connection {
   private var wire: Wire { Wire(socket: socket, channel: channel) }
 
   /// Whether there are bytes that the socket has not taken.
-  private var hasOutput: Bool {
-    if !output.isEmpty { return true }
-    guard let channel else { return false }
-    return !channel.output.isEmpty
-  }
+  private var hasOutput: Bool { buffered > 0 }
 
   private func drainChannel() throws(Errno) {
     guard let channel else { return }

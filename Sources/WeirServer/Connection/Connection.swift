@@ -43,7 +43,7 @@ final class Connection {
   /// Whether the client has ended its side of the socket. Its channel may still hold input.
   @exclusivity(unchecked) var isSocketOver = false
   /// Whether the loop tells nothing of the socket, as both sides of a tunnel have ended and the client's is not read.
-  @exclusivity(unchecked) var isUnwatched = false
+  @exclusivity(unchecked) private var isUnwatched = false
   /// Whether the client's side has ended in a way that a stream's end may not have been.
   @exclusivity(unchecked) var isInputCut = false
   /// Whether the response was cut, of which the client must not hear a clean end.
@@ -75,11 +75,6 @@ final class Connection {
   func proceed() {
     if isProcessing { return }
     if held.isEmpty, !isBroken { process(held: true) } else { proceedSoon() }
-  }
-
-  /// Goes on once the handler that asked for more of the body has returned.
-  func proceedReading() {
-    if !isProcessing { proceedSoon() }
   }
 
   func proceedSoon() {
@@ -232,7 +227,11 @@ extension Connection: EventHandler, TimerHandler {
     case .flush: flush()
     case .shutdown:
       endSending()
-      if machine.phase == .lingering { lingers() }
+      if machine.phase == .lingering {
+        // The input from now on is discarded as it is, without being decrypted.
+        if !isSocketOver { channel = nil }
+        server.noteLingering(self)
+      }
     case .cut:
       finish(.cut)
       return false
@@ -252,12 +251,6 @@ extension Connection: EventHandler, TimerHandler {
     case .wait: return false
     }
     return true
-  }
-
-  /// What comes from now on is discarded as it is, without being decrypted.
-  private func lingers() {
-    if !isSocketOver { channel = nil }
-    server.noteLingering(self)
   }
 
   private func begin(_ head: consuming RequestHead) {
@@ -286,14 +279,24 @@ extension Connection: EventHandler, TimerHandler {
     var interest: IOEvents = isReading && !isSocketOver ? .read : []
     if machine.output == .blocked { interest.insert(.write) }
     do {
-      if isUnwatched {
-        try watchAgain(interest)
-      } else {
+      if !isUnwatched {
         try server.loop.update(socket.descriptor, for: interest)
+      } else if !interest.isEmpty {
+        try server.loop.register(socket.descriptor, for: interest, handler: self)
+        isUnwatched = false
       }
     } catch {
       breakSoon()
     }
+  }
+
+  /// The socket has failed, or both its sides have ended, while it is not read.
+  private func failedUnread(_ events: IOEvents) {
+    guard machine.hasShutDown, !events.contains(.error) else { return die() }
+    // The reader of the tunnel has paused and still gets what the socket holds. The poller would report that end in
+    // each turn, whatever it was asked for.
+    server.loop.unregister(socket.descriptor)
+    isUnwatched = true
   }
 
   /// Arms the timer if it would fire too late. A timer that fires too early is armed anew at that time, which spares
@@ -335,25 +338,24 @@ extension Connection {
     held = []
     output = OutputBuffer()
     channel = nil
-    let abandoned = exchange
-    exchange = nil
     // A connection is cut without an answer only if its client has left.
     let isByClient = if case .cut = action { true } else { false }
-    if let abandoned {
-      abandoned.abandon(byClient: isByClient)
-      server.tally.ends()
-    }
+    abandonExchange(byClient: isByClient)
     server.remove(self, ending ?? machine.ending)
   }
 
+  /// Tells the exchange that it is over; returns it.
+  @discardableResult
+  private func abandonExchange(byClient: Bool, _ refusal: RequestRefusal? = nil) -> Exchange? {
+    guard let abandoned = exchange.take() else { return nil }
+    abandoned.abandon(byClient: byClient, refusal)
+    server.tally.ends()
+    return abandoned
+  }
+
   private func refuse(_ refusal: RequestRefusal) {
-    let abandoned = exchange
-    exchange = nil
-    if let abandoned {
-      abandoned.abandon(byClient: false, refusal)
-      server.tally.ends()
-    }
-    server.noteRefusal(refusal, of: peer, wasHandled: abandoned != nil)
+    let abandoned = abandonExchange(byClient: false, refusal)
+    server.onEvent?(.requestRefused(refusal, peer: peer, wasHandled: abandoned != nil))
     sendRefusal(refusal, toHEAD: abandoned?.isHead ?? machine.refusesHEAD)
   }
 }

@@ -74,7 +74,7 @@ struct ConnectionMachine {
   /// The number of input bytes that are kept while a response is under way. Beyond it the connection stops reading.
   static let heldInput = 16 * 1024
 
-  let timing: Timing
+  let limits: ServerLimits
   var phase = Phase.open
   var request = RequestSide.none
   var response = ResponseSide.none
@@ -121,7 +121,7 @@ struct ConnectionMachine {
 
   /// - Parameter awaitsHandshake: Whether requests are awaited only after ``preludeEnded(now:)``.
   init(limits: ServerLimits, awaitsHandshake: Bool = false, now: MonotonicTime) {
-    timing = Timing(limits)
+    self.limits = limits
     parser = RequestParser(limits: RequestParser.Limits(limits))
     expiry = limits.maximumAge.map { now.advanced(bySeconds: $0) } ?? .distantFuture
     readDeadline = now.advanced(bySeconds: awaitsHandshake ? limits.handshakeTimeout : limits.headerTimeout)
@@ -130,7 +130,7 @@ struct ConnectionMachine {
 
   /// From now on requests come.
   mutating func preludeEnded(now: MonotonicTime) {
-    readDeadline = now.advanced(bySeconds: isStopping ? timing.stopLinger : timing.header)
+    readDeadline = now.advanced(bySeconds: isStopping ? limits.stopLinger : limits.headerTimeout)
   }
 
   /// The client speaks HTTP where a handshake has to come. Returns the action that tells it.
@@ -167,7 +167,7 @@ struct ConnectionMachine {
       switch request {
       case .none where position == input.count:
         if output == .unsent { return .flush }
-        if isStopping, !parser.isInsideHead, timing.stopLinger == 0 { return end(.close, .drain) }
+        if isStopping, !parser.isInsideHead, limits.stopLinger == 0 { return end(.close, .drain) }
       case .none: break
       case .arriving where response != .ended && reader != .active: return .pause
       case .arriving: break
@@ -194,7 +194,7 @@ struct ConnectionMachine {
       return false
     }
     reader = .active
-    readDeadline = now.advanced(bySeconds: timing.body)
+    readDeadline = now.advanced(bySeconds: limits.bodyTimeout)
     defer { head.awaitsContinue = false }
     return head.awaitsContinue && !hasInput && response == .pending
   }
@@ -244,7 +244,7 @@ struct ConnectionMachine {
     response = .ended
     drained = 0
     since = now
-    readDeadline = request == .arriving ? now.advanced(bySeconds: timing.body) : .distantFuture
+    readDeadline = request == .arriving ? now.advanced(bySeconds: limits.bodyTimeout) : .distantFuture
   }
 
   mutating func closeAfterResponse() { isPersistent = false }
@@ -252,8 +252,8 @@ struct ConnectionMachine {
   /// Finishes the present request and takes no more, except those that the client may have sent before it could know.
   mutating func stop(now: MonotonicTime) {
     isStopping = true
-    if phase == .lingering { readDeadline = min(readDeadline, now.advanced(bySeconds: timing.linger)) }
-    if isIdle { readDeadline = min(readDeadline, now.advanced(bySeconds: timing.stopLinger)) }
+    if phase == .lingering { readDeadline = min(readDeadline, now.advanced(bySeconds: Self.linger)) }
+    if isIdle { readDeadline = min(readDeadline, now.advanced(bySeconds: limits.stopLinger)) }
   }
 
   /// Whether the connection waits for a request of which nothing has come.
@@ -262,7 +262,7 @@ struct ConnectionMachine {
   mutating func noteOutput(_ state: Output, now: MonotonicTime) {
     output = state
     blockedSince = state == .blocked ? now : nil
-    writeDeadline = state == .blocked ? now.advanced(bySeconds: timing.write) : .distantFuture
+    writeDeadline = state == .blocked ? now.advanced(bySeconds: limits.writeTimeout) : .distantFuture
   }
 
   /// The connection broke, or will be closed from outside.
@@ -297,7 +297,7 @@ extension ConnectionMachine {
     case .head(let head): return begin(head)
     case .body(let range):
       if response == .ended { return drain(range.count, now: now) }
-      readDeadline = now.advanced(bySeconds: timing.body)
+      readDeadline = now.advanced(bySeconds: limits.bodyTimeout)
       return .deliver(range)
     case .end:
       request = .complete
@@ -317,7 +317,7 @@ extension ConnectionMachine {
     response = .pending
     reader = .none
     request = .arriving
-    if head.bodyLength == .none || head.bodyLength == .length(0) {
+    if head.bodyLength.isEmpty {
       var position = 0
       _ = parser.next([UInt8]().span, at: &position)  // the body's end, which takes no input
       request = .complete
@@ -332,7 +332,7 @@ extension ConnectionMachine {
     }
     if request == .none, parser.isInsideHead, !isHeadTimed {
       isHeadTimed = true
-      readDeadline = now.advanced(bySeconds: timing.header)
+      readDeadline = now.advanced(bySeconds: limits.headerTimeout)
     }
     return .read
   }
@@ -355,10 +355,10 @@ extension ConnectionMachine {
   /// parsing.
   private mutating func afterResponse(hasInput: Bool, now: MonotonicTime) -> Action? {
     let isLast =
-      !isPersistent || isStopping && timing.stopLinger == 0 || (request == .arriving && head.awaitsContinue)
+      !isPersistent || isStopping && limits.stopLinger == 0 || (request == .arriving && head.awaitsContinue)
     if isLast {
       if output == .unsent { return .flush }
-      let mustLinger = mustLinger || isStopping && timing.stopLinger > 0
+      let mustLinger = mustLinger || isStopping && limits.stopLinger > 0
       let isClean = request == .complete && !mustLinger && !hasInput
       return isClean || inputEnded ? end(.close) : abandonInput(now: now)
     }
@@ -370,7 +370,7 @@ extension ConnectionMachine {
     return nil
   }
 
-  private var waitForRequest: Double { isStopping ? timing.stopLinger : timing.idle }
+  private var waitForRequest: Double { isStopping ? limits.stopLinger : limits.idleTimeout }
 
   mutating func end(_ action: Action, _ ending: ConnectionEnding? = nil) -> Action {
     if let ending { self.ending = ending }

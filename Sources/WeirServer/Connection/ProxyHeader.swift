@@ -4,8 +4,8 @@ package import WeirIO
 /// Reads the header with which a proxy begins a connection, to tell whose connection it passes on (haproxy's
 /// proxy-protocol.txt, versions 1 and 2).
 ///
-/// The header is read from all input so far, of which 107 octets are enough. Once a part of the input decides, more input changes nothing. A defect is
-/// refused at the octet that shows it: no request of HTTP begins like either version.
+/// The header is read from all input so far, of which 107 octets are enough. Once a part of the input decides, more input
+/// changes nothing. A defect is refused at the octet that shows it: no request of HTTP begins like either version.
 package enum ProxyHeader {
   package enum Reading: Hashable, Sendable {
     /// The input is the beginning of a header.
@@ -132,49 +132,39 @@ package enum ProxyHeader {
     let block = try addressBlock(family: input[13], isLocal: input[12] & 0xf == 0)
     guard input.count >= fixedPart else { return .needsMore }
     let rest = Int(input[14]) << 8 | Int(input[15])
-    guard rest >= block.count else { throw .length }
-    guard input.count >= fixedPart + block.count else { return .needsMore }
+    guard rest >= block else { throw .length }
+    guard input.count >= fixedPart + block else { return .needsMore }
     return .header(length: fixedPart + rest, source: source(in: input, block))
   }
 
-  private enum AddressBlock {
-    case none
-    case v4
-    case v6
+  /// The octets of both addresses and both ports.
+  private static let v4Block = 12
+  private static let v6Block = 36
 
-    /// Both addresses and both ports.
-    var count: Int {
-      switch self {
-      case .none: 0
-      case .v4: 12
-      case .v6: 36
-      }
-    }
-  }
-
-  /// A receiver ignores the family of a LOCAL connection, such as a proxy's own health check. For the families that it
-  /// knows and has no use for, UDP and Unix sockets, it falls back to AF_UNSPEC.
-  private static func addressBlock(family: UInt8, isLocal: Bool) throws(Refusal) -> AddressBlock {
+  /// The length of the addresses and ports; 0 if there are none. A receiver ignores the family of a LOCAL connection, such
+  /// as a proxy's own health check. For the families that it knows and has no use for, UDP and Unix sockets, it falls back
+  /// to AF_UNSPEC.
+  private static func addressBlock(family: UInt8, isLocal: Bool) throws(Refusal) -> Int {
     switch family {
-    case _ where isLocal: .none
-    case 0x00, 0x12, 0x22, 0x31, 0x32: .none
-    case 0x11: .v4
-    case 0x21: .v6
+    case _ where isLocal: 0
+    case 0x00, 0x12, 0x22, 0x31, 0x32: 0
+    case 0x11: v4Block
+    case 0x21: v6Block
     default: throw .family
     }
   }
 
   /// The source's address and, behind the destination's address, its port.
-  private static func source(in input: Span<UInt8>, _ block: AddressBlock) -> SocketAddress? {
+  private static func source(in input: Span<UInt8>, _ block: Int) -> SocketAddress? {
     switch block {
-    case .none: return nil
-    case .v4:
+    case v4Block:
       let number = UInt32(truncatingIfNeeded: input.number(at: fixedPart, octets: 4))
       return SocketAddress(.v4(number), port: UInt16(truncatingIfNeeded: input.number(at: fixedPart + 8, octets: 2)))
-    case .v6:
+    case v6Block:
       let address = IPAddress.v6(
         high: input.number(at: fixedPart, octets: 8), low: input.number(at: fixedPart + 8, octets: 8))
       return SocketAddress(address, port: UInt16(truncatingIfNeeded: input.number(at: fixedPart + 32, octets: 2)))
+    default: return nil
     }
   }
 }

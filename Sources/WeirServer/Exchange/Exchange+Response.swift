@@ -4,7 +4,8 @@ extension Exchange {
   package func respond(status: Int, fields: ResponseFields = ResponseFields(), body: [UInt8] = []) {
     guard case .none = responseState, let connection else { return }
     responseState = .ended
-    let response = OutgoingHead(status: status, length: .length(Int64(body.count)), to: head)
+    let length = BodyLength.length(Int64(body.count))
+    let response = OutgoingHead(status: status, length: length, isHead: isHead, version: head.version)
     if response.hasBody { bytesOut = Int64(body.count) }
     connection.send(response, fields: fields, body: body, to: head)
   }
@@ -28,7 +29,6 @@ extension Exchange {
   /// of the loop's turn.
   package func begin(status: Int, fields: ResponseFields = ResponseFields(), length: BodyLength) {
     guard case .none = responseState, let connection else { return }
-    // A call with the head would copy it.
     let response = OutgoingHead(status: status, length: length, isHead: isHead, version: head.version)
     var remaining = Int64.max
     if case .length(let announced) = response.framing { remaining = announced }

@@ -90,7 +90,8 @@ package final class Exchange {
     if connection.machine.activateReader(hasInput: connection.hasUnreadInput, now: connection.now) {
       connection.writeContinue()
     }
-    connection.proceedReading()
+    // Bytes come once the handler that asked for them has returned.
+    if !connection.isProcessing { connection.proceedSoon() }
   }
 
   /// Calls `completion` with the whole body. If the body is larger than `limit`, the answer is 413 and `completion`
@@ -110,13 +111,7 @@ package final class Exchange {
 
   private func readerChanged() {
     guard bodyReader != nil, let connection, !hasBodyEnded else { return }
-    if connection.machine.phase == .tunnel {
-      resumeReading()
-    } else if head.bodyLength == .none || head.bodyLength == .length(0) {
-      deliverEnd()
-    } else {
-      resumeReading()
-    }
+    if head.bodyLength.isEmpty, connection.machine.phase != .tunnel { deliverEnd() } else { resumeReading() }
   }
 }
 

@@ -1,4 +1,6 @@
+internal import Glibc
 import WeirHTTP
+internal import WeirIO
 
 /// The head of a response that the server sends, and how the end of its body is marked (RFC 9112 §4, §6, §9.3).
 struct OutgoingHead {
@@ -16,12 +18,8 @@ struct OutgoingHead {
   /// False for HEAD, 204 and 304, whose head may describe a body but none follows.
   let hasBody: Bool
 
-  /// - Parameter status: the final status; one that a final response can't have becomes 500.
-  init(status: Int, length: BodyLength, to request: RequestHead) {
-    self.init(status: status, length: length, isHead: request.isMethod("HEAD"), version: request.version)
-  }
-
   /// - Parameters:
+  ///   - status: The final status; one that a final response can't have becomes 500.
   ///   - isHead: Whether the request's method is HEAD.
   ///   - version: The request's.
   init(status: Int, length: BodyLength, isHead: Bool, version: RequestHead.Version) {
@@ -113,5 +111,45 @@ extension [UInt8] {
       rest >>= 4
     } while rest > 0
     self[start...].reverse()
+  }
+}
+
+/// The reason phrase of a status in IANA's registry; empty if it has none.
+func reasonPhrase(_ status: Int) -> StaticString {
+  phrases.indices.contains(status) ? phrases[status] : ""
+}
+
+/// The phrases, indexed by status so that finding one takes no search.
+private let phrases: [StaticString] = (0..<600).map { registry[$0] ?? "" }
+
+private let registry: [Int: StaticString] = [
+  100: "Continue", 101: "Switching Protocols", 102: "Processing", 103: "Early Hints",
+  200: "OK", 201: "Created", 202: "Accepted", 203: "Non-Authoritative Information", 204: "No Content",
+  205: "Reset Content", 206: "Partial Content", 207: "Multi-Status", 208: "Already Reported", 226: "IM Used",
+  300: "Multiple Choices", 301: "Moved Permanently", 302: "Found", 303: "See Other", 304: "Not Modified",
+  305: "Use Proxy", 307: "Temporary Redirect", 308: "Permanent Redirect", 400: "Bad Request", 401: "Unauthorized",
+  402: "Payment Required", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed", 406: "Not Acceptable",
+  407: "Proxy Authentication Required", 408: "Request Timeout", 409: "Conflict", 410: "Gone", 411: "Length Required",
+  412: "Precondition Failed", 413: "Content Too Large", 414: "URI Too Long", 415: "Unsupported Media Type",
+  416: "Range Not Satisfiable", 417: "Expectation Failed", 418: "I'm a teapot", 421: "Misdirected Request",
+  422: "Unprocessable Content", 423: "Locked", 424: "Failed Dependency", 425: "Too Early", 426: "Upgrade Required",
+  428: "Precondition Required", 429: "Too Many Requests", 431: "Request Header Fields Too Large",
+  451: "Unavailable For Legal Reasons", 500: "Internal Server Error", 501: "Not Implemented", 502: "Bad Gateway",
+  503: "Service Unavailable", 504: "Gateway Timeout", 505: "HTTP Version Not Supported", 506: "Variant Also Negotiates",
+  507: "Insufficient Storage", 508: "Loop Detected", 511: "Network Authentication Required",
+]
+
+/// The Date field (RFC 9110 §6.6.1), rendered once per second.
+struct DateField {
+  private(set) var bytes: [UInt8] = []
+  private var staleAt = MonotonicTime(nanoseconds: .min)
+
+  /// Renders the field anew if `now` is in another second than the last call was.
+  mutating func refresh(now: MonotonicTime) {
+    guard now >= staleAt else { return }
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    bytes = Array("Date: \(HTTPDate.text(secondsSince1970: Int(time.tv_sec)))\r\n".utf8)
+    staleAt = now.advanced(bySeconds: Double(1_000_000_000 - time.tv_nsec) * 1e-9)
   }
 }

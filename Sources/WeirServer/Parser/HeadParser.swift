@@ -169,8 +169,7 @@ struct HeadParser {
     head.fields.mayNameFields = framing.namesFields
     head.keepsAlive = framing.keepsAlive(version: head.version)
     // RFC 9110 §10.1.1: HTTP/1.0 ignores the expectation, and without a body there is nothing to continue with.
-    let hasBody = head.bodyLength != .none && head.bodyLength != .length(0)
-    head.expectsContinue = framing.expectsContinue && head.version == .http11 && hasBody
+    head.expectsContinue = framing.expectsContinue && head.version == .http11 && !head.bodyLength.isEmpty
     if head.form == .origin || head.form == .asterisk {
       head.authorityRange = framing.host.map(ByteRange.init) ?? .empty
     }

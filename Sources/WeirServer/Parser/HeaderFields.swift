@@ -18,13 +18,13 @@ package struct HeaderFields: Sendable {
 
   /// The value of the first field named `name`.
   package subscript(name: String) -> String? {
-    withBytes { bytes in
+    bytes.withUnsafeBytes { bytes in
       firstIndex(of: name, in: bytes).map { String(decoding: places[$0].value.slice(of: bytes), as: UTF8.self) }
     }
   }
 
   package func contains(_ name: String) -> Bool {
-    withBytes { firstIndex(of: name, in: $0) != nil }
+    bytes.withUnsafeBytes { firstIndex(of: name, in: $0) != nil }
   }
 
   /// All values of the fields named `name`, joined by commas (RFC 9110 §5.3); nil if there is no such field.
@@ -40,7 +40,7 @@ package struct HeaderFields: Sendable {
   /// Calls `body` with name and value of each field, without surrounding white space. The bytes are valid during the
   /// call.
   package func forEach(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void) {
-    withBytes { bytes in
+    bytes.withUnsafeBytes { bytes in
       for place in places { body(place.name.slice(of: bytes), place.value.slice(of: bytes)) }
     }
   }
@@ -69,10 +69,6 @@ package struct HeaderFields: Sendable {
   /// The capacity that is kept from one head to the next.
   private static let keptBytes = 4096
   private static let keptPlaces = 64
-
-  private func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-    bytes.withUnsafeBytes(body)
-  }
 
   private func firstIndex(of name: String, in bytes: UnsafeRawBufferPointer) -> Int? {
     name.withOctets { name in

@@ -7,17 +7,14 @@ struct RequestFraming {
   private(set) var host: Range<Int>?
   private(set) var expectsContinue = false
   private var contentLength: Int64?
-  private var codings = Codings()
+  /// Whether there is a Transfer-Encoding, whether it names `chunked`, and whether it names other codings.
+  private var hasCodings = false
+  private var isChunked = false
+  private var hasOtherCodings = false
   private var saysClose = false
   private var saysKeepAlive = false
   /// Whether Connection names other fields.
   private(set) var namesFields = false
-
-  private struct Codings {
-    var isPresent = false
-    var isChunked = false
-    var hasOthers = false
-  }
 
   /// Takes in the field `name: value`, if it matters here. `place` is the value's range in the head.
   mutating func take(
@@ -36,10 +33,10 @@ struct RequestFraming {
   /// The body's length, to be asked once all fields have been taken in.
   func bodyLength(version: RequestHead.Version, limit: Int64?) throws(RequestRefusal) -> BodyLength {
     if version == .http11, host == nil { throw .badRequest("a request of HTTP/1.1 needs a Host field") }
-    if codings.isPresent {
+    if hasCodings {
       guard contentLength == nil else { throw .badRequest("Content-Length and Transfer-Encoding exclude each other") }
       guard version == .http11 else { throw .badRequest("HTTP/1.0 knows no Transfer-Encoding") }
-      guard codings.isChunked, !codings.hasOthers else { throw .unknownCoding }
+      guard isChunked, !hasOtherCodings else { throw .unknownCoding }
       return .chunked
     }
     guard let contentLength else { return .none }
@@ -90,11 +87,11 @@ struct RequestFraming {
   /// RFC 9112 §6.1, §6.3: `chunked` must come once and last, or the end of the body can't be known.
   private mutating func takeCodings(_ value: Span<UInt8>) throws(RequestRefusal) {
     var isMisplaced = value.count == 0
-    codings.isPresent = true
+    hasCodings = true
     value.withUnsafeBytes { value in
       for coding in value.listElements {
-        if codings.isChunked { isMisplaced = true }
-        if coding.spells("chunked") { codings.isChunked = true } else { codings.hasOthers = true }
+        if isChunked { isMisplaced = true }
+        if coding.spells("chunked") { isChunked = true } else { hasOtherCodings = true }
       }
     }
     if isMisplaced { throw .badRequest("the transfer coding chunked must come once, and last") }

@@ -59,8 +59,8 @@ package struct RequestHead: Sendable {
     withBytes(targetRange, body)
   }
 
-  /// The parts of a request line as received.
-  package struct Parts {
+  /// Method, path, query and authority of a request as octets: its derived components (RFC 9421 §2.2).
+  package struct Components {
     package let method: UnsafeRawBufferPointer
     package let path: UnsafeRawBufferPointer
     /// Nil without a question mark.
@@ -68,13 +68,13 @@ package struct RequestHead: Sendable {
     package let authority: UnsafeRawBufferPointer
   }
 
-  /// Calls `body` with the bytes of all parts, which are valid during the call.
-  package func withParts<Result>(_ body: (Parts) -> Result) -> Result {
+  /// Calls `body` with the components, whose bytes are valid during the call.
+  package func withComponents<Result>(_ body: (Components) -> Result) -> Result {
     fields.bytes.withUnsafeBytes { bytes in
       let slash: StaticString = "/"
       let implied = UnsafeRawBufferPointer(start: slash.utf8Start, count: slash.utf8CodeUnitCount)
       return body(
-        Parts(
+        Components(
           method: methodRange.slice(of: bytes), path: hasImpliedPath ? implied : pathRange.slice(of: bytes),
           query: queryRange?.slice(of: bytes), authority: authorityRange.slice(of: bytes)))
     }
@@ -120,4 +120,7 @@ package enum BodyLength: Hashable, Sendable {
   case length(Int64)
   /// A body of unknown length. If the client speaks HTTP/1.0, the end of the connection ends it.
   case chunked
+
+  /// Whether there is no body, or an empty one.
+  var isEmpty: Bool { self == .none || self == .length(0) }
 }

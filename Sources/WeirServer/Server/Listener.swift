@@ -106,11 +106,6 @@ package struct ListenError: Error, Sendable, CustomStringConvertible {
   package let address: SocketAddress
   package let error: Errno
 
-  package init(address: SocketAddress, error: Errno) {
-    self.address = address
-    self.error = error
-  }
-
   private var isOfFile: Bool { if case .unix = address { true } else { false } }
 
   package var description: String {
@@ -120,5 +115,70 @@ package struct ListenError: Error, Sendable, CustomStringConvertible {
     case .addressInUse: "\(address) is in use: another program, or another instance of this one, listens there"
     default: "can't listen on \(address): \(error)"
     }
+  }
+}
+
+/// The open connections of each client's address, over all servers of a listener.
+final class ClientCounts: Sendable {
+  private let counts = Mutex<[IPAddress: Int]>([:])
+
+  /// Counts one more connection. Returns false, and counts nothing, if the client has as many as it may have.
+  func opens(_ client: IPAddress, limit: Int) -> Bool {
+    counts.withLock { counts in
+      let count = counts[client, default: 0]
+      guard count < limit else { return false }
+      counts[client] = count + 1
+      return true
+    }
+  }
+
+  func closes(_ client: IPAddress) {
+    counts.withLock { counts in
+      let count = (counts[client] ?? 1) - 1
+      counts[client] = count > 0 ? count : nil
+    }
+  }
+}
+
+/// The consequence of a connection that could not be accepted.
+enum AcceptFailure: Equatable {
+  /// Another loop took the connection first, or the client has left.
+  case nothing
+  /// The listener has closed.
+  case end
+  /// Close a waiting connection, and try once more.
+  case evict
+  /// Ignore the listener for a moment. It stays ready, so that going on would spin.
+  case pause
+
+  /// - Parameter mayEvict: False if a connection was already closed for this one. Other parts of the process may need
+  ///   descriptors too, and would take all that this server gives up.
+  init(_ error: Errno, isListening: Bool, mayEvict: Bool) {
+    switch error {
+    case .wouldBlock, .connectionAborted: self = .nothing
+    case .invalidArgument where !isListening: self = .end
+    case .tooManyOpenFiles, .tooManyOpenFilesInSystem: self = mayEvict ? .evict : .pause
+    default: self = .pause
+    }
+  }
+}
+
+/// The number of waiting connections that a server accepts in one turn of its loop. A value.
+struct AcceptShare: Equatable {
+  /// Whether this server has more than its share of the listener's connections; then another server has fewer.
+  let isAhead: Bool
+  let connections: Int
+
+  /// A loop that has nothing else to do accepts one connection per turn, so that servers which share a listener share
+  /// its connections. So does a server that is ahead. A busy loop accepts as many as it has ready descriptors: with
+  /// one per turn, the last of hundreds would wait for hundreds of turns. Turns get longer with the load.
+  ///
+  /// - Parameters:
+  ///   - ready: the number of descriptors that are ready in this turn, the listener among them.
+  ///   - own: the number of connections of this server.
+  ///   - all: the number of connections of all servers of the listener.
+  init(ready: Int, own: Int, all: Int, servers: Int) {
+    isAhead = own * servers > all
+    connections = isAhead ? 1 : max(1, ready)
   }
 }

@@ -63,9 +63,43 @@ package final class Server: Sendable {
   package func stop(grace: Double) async {
     await withCheckedContinuation { continuation in stop(grace: grace) { continuation.resume() } }
   }
+}
 
-  /// Calls `completion` on the loop with the number of open connections.
-  package func countConnections(_ completion: @escaping @Sendable (Int) -> Void) {
-    loop.run { [core] in completion(core.value.connectionCount) }
-  }
+/// Answers requests. Called on the loop at the end of a request's head.
+///
+/// The handler keeps `exchange` as long as it needs it, and ends it by `respond`, `end` or `abort`, at once or later.
+package protocol RequestHandler: Sendable {
+  func handle(_ exchange: Exchange)
+}
+
+/// Takes a request's body as it arrives, on the loop.
+package protocol BodyReader: AnyObject {
+  /// Receives the next piece, valid during the call. `pause` stops reading until `Exchange.resumeReading()`.
+  func didReceive(_ bytes: UnsafeRawBufferPointer) -> BodyFlow
+  /// The body is complete. It isn't called for a body that was cut off: then `Exchange.onAbort` is.
+  func didEnd()
+}
+
+package enum BodyFlow: Sendable {
+  case proceed
+  case pause
+}
+
+/// An event that a server reports to its owner, for logs and metrics.
+package enum ServerEvent: Sendable {
+  /// A connection couldn't be accepted; accepting pauses for a moment.
+  case acceptFailed(Errno)
+  /// The limit of connections is reached, and none can be spared: new clients wait in the listener's queue.
+  case connectionsWait
+  /// A request was refused, either before any handler saw it or because of its body. In the second case its handler has
+  /// been told that the request is over.
+  case requestRefused(RequestRefusal, peer: SocketAddress, wasHandled: Bool)
+  /// A connection was closed because it doesn't begin with a PROXY header that can be read.
+  case proxyHeaderRefused(ProxyHeader.Refusal, peer: SocketAddress)
+  /// A connection ended because of its handshake. With the reason in words.
+  case handshakeFailed(String, peer: SocketAddress)
+  /// A waiting connection was closed to make place for a new one.
+  case connectionEvicted
+  /// A client was too slow: in sending its header or body (408), or in reading its response (no status).
+  case timedOut(status: Int?)
 }

@@ -25,7 +25,7 @@ final class ServerCore {
   /// The buffer into which each connection receives its input; input that must stay is copied.
   let scratch: UnsafeMutableBufferPointer<UInt8>
   var date = DateField()
-  private let onEvent: (@Sendable (ServerEvent) -> Void)?
+  let onEvent: (@Sendable (ServerEvent) -> Void)?
   private var state = State.idle
   private var hasLeftListener = false
   private var connections: [Connection] = []
@@ -131,14 +131,6 @@ final class ServerCore {
   func flushAtEndOfTurn(_ connection: Connection) {
     flushing.append(connection)
     if flushing.count == 1 { loop.atEndOfTurn { [self] in flushAll() } }
-  }
-
-  func noteRefusal(_ refusal: RequestRefusal, of peer: SocketAddress, wasHandled: Bool) {
-    onEvent?(.requestRefused(refusal, peer: peer, wasHandled: wasHandled))
-  }
-
-  func noteHandshakeFailure(_ reason: String, of peer: SocketAddress) {
-    onEvent?(.handshakeFailed(reason, peer: peer))
   }
 
   func noteTimeout(_ action: ConnectionMachine.Action) {
@@ -273,10 +265,6 @@ extension ServerCore: EventHandler, TimerHandler {
     guard let limit = limits.connectionsPerClient, let client = IPAddress(connection.peer) else { return true }
     connection.isCounted = listener.clients.opens(client, limit: limit)
     return connection.isCounted
-  }
-
-  func noteRefusal(_ refusal: ProxyHeader.Refusal, of peer: SocketAddress) {
-    onEvent?(.proxyHeaderRefused(refusal, peer: peer))
   }
 
   private func acceptFailed(_ error: Errno, mayEvict: Bool) {

@@ -270,7 +270,7 @@ import WeirIO
 
   @Test(arguments: [-1, 0, 100, 101, 199, 1000, Int.max])
   func impossibleStatusIs500(status: Int) {
-    #expect(OutgoingHead(status: status, length: .none, to: RequestHead()).status == 500)
+    #expect(OutgoingHead(status: status, length: .none, isHead: false, version: .http11).status == 500)
   }
 }
 

@@ -67,12 +67,7 @@ import WeirTestSupport
       clients.append(client)
     }
     var counts: [Int] = []
-    for server in servers {
-      counts.append(
-        await withCheckedContinuation { continuation in
-          server.countConnections { continuation.resume(returning: $0) }
-        })
-    }
+    for server in servers { counts.append(await server.connectionCount()) }
     #expect(counts.reduce(0, +) == 32)
     #expect(counts.allSatisfy { $0 >= 12 }, "\(counts)")
     withExtendedLifetime(clients) {}

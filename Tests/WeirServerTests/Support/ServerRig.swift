@@ -1,8 +1,9 @@
 import Dispatch
 import Synchronization
 import WeirIO
-import WeirServer
 import WeirTestSupport
+
+@testable import WeirServer
 
 /// A server on a loop of its own.
 final class ServerRig: Sendable {
@@ -36,7 +37,7 @@ final class ServerRig: Sendable {
   }
 
   func connectionCount() async -> Int {
-    await withCheckedContinuation { continuation in server.countConnections { continuation.resume(returning: $0) } }
+    await server.connectionCount()
   }
 
   /// Returns once the server has read what its connections had received: after a whole turn of its loop.
@@ -57,6 +58,14 @@ final class ServerRig: Sendable {
   /// Waits until `condition` holds for the number of connections.
   func waitForConnections(_ condition: (Int) -> Bool) async throws -> Bool {
     await soon { condition(await connectionCount()) }
+  }
+}
+
+extension Server {
+  func connectionCount() async -> Int {
+    await withCheckedContinuation { continuation in
+      loop.run { [core] in continuation.resume(returning: core.value.connectionCount) }
+    }
   }
 }
 
