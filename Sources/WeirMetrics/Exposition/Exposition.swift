@@ -31,3 +31,104 @@ public struct Exposition: Sendable {
     self.created = created
   }
 }
+
+extension Registry {
+  /// Adds all metrics to a page.
+  ///
+  /// Families are sorted by name, series by their labels. No writer waits for this; numbers that change meanwhile are
+  /// on the page in their old or their new state. Reuse the page: its memory is kept.
+  public func write(_ exposition: Exposition = Exposition(), to page: inout ExpositionPage) {
+    prepareForPage()
+    let (families, collectors) = all()
+    let wanted = families.filter { exposition.shows($0.descriptor) }
+    let collected = collect(collectors, families, exposition)
+    let encoder = TextEncoder(exposition)
+    for family in wanted {
+      encoder.encode(family, family.content(collected), to: &page)
+    }
+    encoder.finish(&page)
+  }
+
+  /// All metrics as text, for tests and logs. An endpoint should reuse an ``ExpositionPage`` instead.
+  public func text(_ exposition: Exposition = Exposition()) -> String {
+    var page = ExpositionPage()
+    write(exposition, to: &page)
+    return page.withBytes { String(decoding: $0, as: UTF8.self) }
+  }
+
+  private func collect(
+    _ collectors: [CollectorEntry], _ families: [any MetricFamily], _ exposition: Exposition
+  ) -> CollectedSamples {
+    var samples = CollectedSamples()
+    for entry in collectors where entry.families.contains(where: { exposition.shows($0.descriptor) }) {
+      samples.begin(entry.families)
+      switch entry.source {
+      case .collector(let collector): collector.collect(into: &samples)
+      case .registry: OwnMetrics.collect(families, refusals, into: &samples)
+      }
+    }
+    return samples
+  }
+}
+
+extension Exposition {
+  func shows(_ metric: MetricDescriptor) -> Bool {
+    guard let only else { return true }
+    return metric.claimedNames.contains { only.contains($0) }
+  }
+}
+
+/// The bytes of a page. Keep one per endpoint and reuse it: after the first scrapes, writing a page allocates nothing.
+///
+/// It must not be used by two threads at once; keep it in a `Mutex` or on one thread.
+public struct ExpositionPage: ~Copyable {
+  private var memory: UnsafeMutableRawPointer
+  private var capacity: Int
+  /// The number of bytes written.
+  public private(set) var count = 0
+
+  /// An empty page.
+  public init() {
+    capacity = 16 * 1024
+    memory = .allocate(byteCount: capacity, alignment: 16)
+  }
+
+  deinit {
+    memory.deallocate()
+  }
+
+  /// Empties the page. Its memory is kept for the next one.
+  public mutating func removeAll() {
+    count = 0
+  }
+
+  /// Passes the page's bytes to `body`; they are valid during the call.
+  public borrowing func withBytes<Result, Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try body(UnsafeRawBufferPointer(start: memory, count: count))
+  }
+
+  /// A writer at the end of the page, with room for at least `room` bytes and for the excess of block copies.
+  @inline(__always)
+  mutating func writer(room: Int) -> LineWriter {
+    if capacity - count < room + LineWriter.slack { grow(room + LineWriter.slack) }
+    return LineWriter(cursor: memory + count)
+  }
+
+  /// Adds the bytes that a writer has written.
+  @inline(__always)
+  mutating func take(_ writer: LineWriter) {
+    count = writer.cursor - memory
+  }
+
+  @inline(never)
+  private mutating func grow(_ room: Int) {
+    let larger = max(capacity * 2, count + room)
+    let copy = UnsafeMutableRawPointer.allocate(byteCount: larger, alignment: 16)
+    copy.copyMemory(from: memory, byteCount: count)
+    memory.deallocate()
+    memory = copy
+    capacity = larger
+  }
+}

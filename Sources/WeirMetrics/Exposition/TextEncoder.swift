@@ -35,9 +35,7 @@ struct TextEncoder {
     line.put("# EOF\n".utf8)
     page.take(line)
   }
-}
 
-extension TextEncoder {
   private func encode(
     _ series: [Series], _ descriptor: MetricDescriptor, _ pieces: ExpositionPieces, to page: inout ExpositionPage
   ) {
@@ -98,9 +96,7 @@ extension TextEncoder {
     line.put(UInt8(ascii: " "))
     line.put(exemplar.timestamp)
   }
-}
 
-extension TextEncoder {
   /// Writes one sample's line; `put` writes its value. `labels` must have padding.
   @inline(__always)
   private func line(

@@ -21,6 +21,14 @@ struct LabelHash {
     state == 0 ? 1 : state
   }
 
+  /// The hash of the values so far and this one.
+  @inlinable @inline(__always)
+  func with(_ value: some LabelValue) -> LabelHash {
+    var hash = self
+    value.withLabelBytes { hash.combine($0) }
+    return hash
+  }
+
   @inlinable @inline(__always)
   mutating func combine(_ bytes: UnsafeRawBufferPointer) {
     let count = bytes.count

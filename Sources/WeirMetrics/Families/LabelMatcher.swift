@@ -15,6 +15,11 @@ struct LabelMatcher {
     isEscaped = series.slab.isEscaped
   }
 
+  @inlinable @inline(__always)
+  mutating func accepts(_ value: some LabelValue, after skip: Int) -> Bool {
+    value.withLabelBytes { accepts($0, after: skip) }
+  }
+
   /// Whether the next value of the text, `skip` bytes further, is this one. After a `false` the matcher must not be
   /// used.
   @inlinable @inline(__always)

@@ -29,9 +29,15 @@ struct LabelSchema: Sendable, Equatable {
     return RenderedLabels(text: bytes, isEscaped: escaped)
   }
 
+  /// `name="value"`, as in a label set's text.
+  static func pair(_ name: String, _ value: String) -> [UInt8] {
+    var text: [UInt8] = []
+    _ = append(name, value, to: &text)
+    return text
+  }
+
   /// Appends `name="value"`; true if something was escaped.
-  @discardableResult
-  static func append(_ name: String, _ value: String, to bytes: inout [UInt8]) -> Bool {
+  private static func append(_ name: String, _ value: String, to bytes: inout [UInt8]) -> Bool {
     bytes.append(contentsOf: name.utf8)
     bytes.append(contentsOf: [UInt8(ascii: "="), UInt8(ascii: "\"")])
     let escaped = Escaping.append(value.utf8, to: &bytes, quotes: true)
@@ -66,5 +72,48 @@ enum Escaping {
     case UInt8(ascii: "\n"): UInt8(ascii: "n")
     default: nil
     }
+  }
+}
+
+/// A label set as the page shows it, without braces: `method="GET",code="200"`.
+///
+/// The text also identifies the series, so that two series can't show the same line.
+struct RenderedLabels: Sendable, Hashable {
+  let text: [UInt8]
+  /// Whether a byte of a value had to be escaped.
+  let isEscaped: Bool
+
+  static let none = RenderedLabels(text: [], isEscaped: false)
+}
+
+extension RenderedLabels: Comparable {
+  static func < (left: RenderedLabels, right: RenderedLabels) -> Bool {
+    left.text.withUnsafeBytes { left in
+      right.text.withUnsafeBytes { compareText(left, $0) < 0 }
+    }
+  }
+}
+
+/// The form in which a label's value is kept: valid UTF-8 of at most 4 KiB.
+@usableFromInline
+enum LabelText {
+  @usableFromInline static let limit = 4096
+  /// The value of every label of the series that counts label sets beyond the family's limit.
+  static let other = "_other"
+
+  @usableFromInline
+  static func canonical(_ value: some LabelValue) -> String {
+    // Invalid bytes are repaired, which can make the text longer: hence the second cut.
+    let text = value.withLabelBytes { String(decoding: $0.prefix(boundary($0)), as: UTF8.self) }
+    guard text.utf8.count > limit else { return text }
+    return text.withLabelBytes { String(decoding: $0.prefix(boundary($0)), as: UTF8.self) }
+  }
+
+  /// The number of bytes to keep: those before the scalar that crosses the limit.
+  private static func boundary(_ bytes: UnsafeRawBufferPointer) -> Int {
+    guard bytes.count > limit else { return bytes.count }
+    // A scalar has at most three continuation bytes; more of them in a row are not UTF-8 and are repaired anyway.
+    for end in stride(from: limit, through: limit - 3, by: -1) where bytes[end] & 0xC0 != 0x80 { return end }
+    return limit
   }
 }

@@ -1,3 +1,4 @@
+import Glibc
 public import Synchronization
 
 /// One label set of a metric with its numbers; ``Counter``, ``Gauge`` and ``Histogram`` are handles of it.
@@ -71,4 +72,33 @@ public protocol Instrument: Sendable {
   init(_ series: Series)
   /// The series that the handle updates.
   var series: Series { get }
+}
+
+/// The clock that a family's series share, and the counts of what the family refused.
+final class FamilyTally: Sendable {
+  /// Updates ignored because their value has no meaning for the instrument.
+  let invalidUpdates = Atomic<UInt64>(0)
+  /// Lookups beyond the limit on label sets.
+  let folded = Atomic<UInt64>(0)
+
+  let clock: WallClock
+
+  init(clock: WallClock) {
+    self.clock = clock
+  }
+
+  func countInvalidUpdate() {
+    invalidUpdates.wrappingAdd(1, ordering: .relaxed)
+  }
+}
+
+/// Seconds since 1970, for `_created` and exemplars.
+struct WallClock: Sendable {
+  let now: @Sendable () -> Double
+
+  static let system = WallClock {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec / 1_000_000) / 1_000
+  }
 }

@@ -112,33 +112,17 @@ final class SeriesStore: MetricFamily {
   func remove(_ values: [String]) -> Bool {
     let labels = schema.render(values)
     let hash = hash(values)
-    let (removed, pending) = state.withLock { state -> (Series?, Int) in
-      guard let found = lookup(labels, hash, state), found !== overflow.load() else { return (nil, 0) }
-      endLockFreeReading(&state)
-      state.table.remove(found, hash: hash)
-      state.count -= 1
-      state.removed.insert(ObjectIdentifier(found))
-      return (found, state.removed.count)
-    }
-    settle(pending)
-    // The reference ends here, after the lock.
-    return withExtendedLifetime(removed) { removed != nil }
+    return remove { state in lookup(labels, hash, state).map { [($0, hash)] } ?? [] } > 0
   }
 
-  /// Takes the series with these values, by label name, off the page; returns their number.
-  func removeAll(where values: [String: String]) -> Int {
-    let selection = LabelSelection(values, of: schema)
-    return removeAll { selection.includes($0) }
+  /// Takes the series off the page whose label sets have the texts that are wanted; returns their number.
+  func removeAll(_ isWanted: (UnsafeRawBufferPointer) -> Bool) -> Int {
+    remove { state in state.table.all.filter { isWanted($0.series.text) } }
   }
 
-  /// Takes the chosen series off the page; returns their number.
-  func removeAll(_ choice: LabelChoice) -> Int {
-    choice.isEmpty ? 0 : removeAll { choice.includes($0) }
-  }
-
-  private func removeAll(_ isWanted: (UnsafeRawBufferPointer) -> Bool) -> Int {
+  private func remove(_ find: (State) -> [(series: Series, hash: UInt64)]) -> Int {
     let (removed, pending) = state.withLock { state -> ([Series], Int) in
-      let found = state.table.all.filter { $0.series !== overflow.load() && isWanted($0.series.text) }
+      let found = find(state).filter { $0.series !== overflow.load() }
       guard !found.isEmpty else { return ([], 0) }
       endLockFreeReading(&state)
       for (series, hash) in found {
@@ -148,13 +132,10 @@ final class SeriesStore: MetricFamily {
       state.count -= found.count
       return (found.map(\.series), state.removed.count)
     }
-    settle(pending)
-    return withExtendedLifetime(removed) { removed.count }
-  }
-
-  /// Keeps removed series from piling up where there are no scrapes.
-  private func settle(_ pending: Int) {
+    // Removed series must not pile up where there are no scrapes.
     if pending > 1_000 { _ = series() }
+    // The references end here, after the lock.
+    return withExtendedLifetime(removed) { removed.count }
   }
 
   /// All series, sorted by their labels. Blocks other scrapes, never a writer.
@@ -167,7 +148,7 @@ final class SeriesStore: MetricFamily {
         }
         return (state.added, state.removed)
       }
-      if !added.isEmpty { sorted = merge(sorted, added.sorted(by: Self.precedes)) }
+      if !added.isEmpty { sorted = (sorted + added).sorted { compareText($0.text, $1.text) < 0 } }
       if !removed.isEmpty { sorted.removeAll { removed.contains(ObjectIdentifier($0)) } }
       return sorted
     }
@@ -178,10 +159,6 @@ extension SeriesStore {
   private func series(_ labels: RenderedLabels) -> Series {
     let bounds = descriptor.kind == .histogram ? descriptor.bounds : nil
     return Series(labels, bounds: bounds, created: tally.clock.now(), tally: tally)
-  }
-
-  private static func precedes(_ left: Series, _ right: Series) -> Bool {
-    compareText(left.text, right.text) < 0
   }
 
   private func hash(_ values: [String]) -> UInt64 {
@@ -212,17 +189,12 @@ extension SeriesStore {
   private func makeRoom(_ state: inout State) {
     let capacity = state.table.mask + 1
     guard (state.count + state.extra + 1) * 4 > capacity * 3 else { return }
-    replaceTable(&state, with: state.table.copy(capacity: capacity * 2))
-  }
-
-  private func replaceTable(_ state: inout State, with table: SeriesTable) {
-    if state.readsNeedLock {
-      state.table = table
-    } else {
+    let table = state.table.copy(capacity: capacity * 2)
+    if !state.readsNeedLock {
       state.retired.append(state.table)
-      state.table = table
       published.store(Unmanaged.passUnretained(table), ordering: .releasing)
     }
+    state.table = table
   }
 
   private func endLockFreeReading(_ state: inout State) {
@@ -250,24 +222,5 @@ extension SeriesStore {
     let candidate = series(labels)
     guard descriptor.kind != .gauge else { return candidate }
     return insert(candidate, labels, hash(values), isExtra: true) ?? candidate
-  }
-
-  private func merge(_ left: [Series], _ right: [Series]) -> [Series] {
-    guard let last = left.last, let first = right.first, Self.precedes(first, last) else { return left + right }
-    var merged: [Series] = []
-    merged.reserveCapacity(left.count + right.count)
-    var (l, r) = (0, 0)
-    while l < left.count, r < right.count {
-      if Self.precedes(right[r], left[l]) {
-        merged.append(right[r])
-        r += 1
-      } else {
-        merged.append(left[l])
-        l += 1
-      }
-    }
-    merged.append(contentsOf: left[l...])
-    merged.append(contentsOf: right[r...])
-    return merged
   }
 }

@@ -1,11 +1,11 @@
 /// The description of a metric at its registration.
-struct MetricDescriptor: Sendable, Equatable {
-  let name: String
-  let help: String
-  let kind: MetricKind
-  let labels: [String]
-  /// A histogram's upper bounds.
-  var bounds: [Double] = []
+package struct MetricDescriptor: Sendable, Equatable {
+  package let name: String
+  package let help: String
+  package let kind: MetricKind
+  package let labels: [String]
+  /// A histogram's upper bounds, without `+Inf`.
+  package internal(set) var bounds: [Double] = []
   /// The rule that the bounds break, if any.
   var bucketProblem: Buckets.Problem?
 
@@ -61,4 +61,60 @@ struct MetricDescriptor: Sendable, Equatable {
     if bounds != registered.bounds { return .bucketConflict(metric: name) }
     return nil
   }
+}
+
+/// The type of a metric, as in a `# TYPE` line.
+public enum MetricKind: String, Sendable {
+  /// The value only grows, and starts again at 0 with the process.
+  case counter
+  /// The value may go up and down.
+  case gauge
+  /// Observations counted in buckets, with their sum.
+  case histogram
+  /// Facts as labels, with the value 1. In the text format, which has no such type, it is a gauge.
+  case info
+}
+
+/// The alphabets of the exposition formats.
+package enum MetricName {
+  /// `[a-zA-Z_:][a-zA-Z0-9_:]*`
+  static func isValid(_ name: String) -> Bool {
+    isValid(name.utf8) { isLetter($0) || $0 == UInt8(ascii: ":") }
+  }
+
+  /// `[a-zA-Z_][a-zA-Z0-9_]*`
+  package static func isValidLabel(_ name: String) -> Bool {
+    isValid(name.utf8, letter: isLetter)
+  }
+
+  /// Names that are reserved by the formats (`le`) or by Prometheus (`__…`).
+  package static func isReservedLabel(_ name: String) -> Bool {
+    name == "le" || name.utf8.starts(with: "__".utf8)
+  }
+
+  private static func isValid(_ name: String.UTF8View, letter: (UInt8) -> Bool) -> Bool {
+    guard let first = name.first, letter(first) else { return false }
+    return name.allSatisfy { letter($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+  }
+
+  private static func isLetter(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) || byte == UInt8(ascii: "_")
+  }
+}
+
+/// A registered metric of any instrument, as encoders see it.
+protocol MetricFamily: AnyObject, Sendable {
+  var descriptor: MetricDescriptor { get }
+  var pieces: ExpositionPieces { get }
+  var tally: FamilyTally { get }
+  /// The number of series on the page; nil for a metric that is computed at the scrape.
+  var seriesCount: Int? { get }
+  /// The present series, sorted by their labels.
+  func content(_ collected: CollectedSamples) -> FamilyContent
+}
+
+/// A family's series. Encoders read the numbers from them; this type has no format.
+enum FamilyContent {
+  case series([Series])
+  case samples([CollectedSample])
 }

@@ -41,7 +41,7 @@ extension Registry {
   public func histogram(
     _ name: String, help: String, buckets: Buckets = .default
   ) throws(RegistryError) -> Histogram {
-    Histogram(try histograms(name, help, buckets, [], nil).resolve([]))
+    Histogram(try store(.histogram, name, help, [], nil, buckets).resolve([]))
   }
 
   /// A histogram with one label; see ``Family``.
@@ -49,7 +49,7 @@ extension Registry {
     _ name: String, help: String, buckets: Buckets = .default, seriesLimit: Int? = nil,
     labels label: Label<Value>
   ) throws(RegistryError) -> HistogramFamily<Value> {
-    HistogramFamily(try histograms(name, help, buckets, [label.name], seriesLimit))
+    HistogramFamily(try store(.histogram, name, help, [label.name], seriesLimit, buckets))
   }
 
   /// A histogram with labels; see ``Family``.
@@ -57,7 +57,7 @@ extension Registry {
     _ name: String, help: String, buckets: Buckets = .default, seriesLimit: Int? = nil,
     labels: repeat Label<each Value>
   ) throws(RegistryError) -> HistogramFamily<(repeat each Value)> {
-    HistogramFamily(try histograms(name, help, buckets, names(repeat each labels), seriesLimit))
+    HistogramFamily(try store(.histogram, name, help, names(repeat each labels), seriesLimit, buckets))
   }
 
   /// Facts that don't change while the process runs, as labels of a metric whose value is 1: a version, a build.
@@ -78,18 +78,13 @@ extension Registry {
 
 extension Registry {
   private func store(
-    _ kind: MetricKind, _ name: String, _ help: String, _ labels: [String], _ limit: Int?
+    _ kind: MetricKind, _ name: String, _ help: String, _ labels: [String], _ limit: Int?, _ buckets: Buckets? = nil
   ) throws(RegistryError) -> SeriesStore {
-    try store(MetricDescriptor(name: name, help: help, kind: kind, labels: labels), limit: limit)
-  }
-
-  private func histograms(
-    _ name: String, _ help: String, _ buckets: Buckets, _ labels: [String], _ limit: Int?
-  ) throws(RegistryError) -> SeriesStore {
-    var descriptor = MetricDescriptor(name: name, help: help, kind: .histogram, labels: labels)
-    switch (self.buckets[name] ?? buckets).checked() {
+    var descriptor = MetricDescriptor(name: name, help: help, kind: kind, labels: labels)
+    switch buckets.map({ self.buckets[name] ?? $0 })?.checked() {
     case .success(let bounds): descriptor.bounds = bounds
     case .failure(let problem): descriptor.bucketProblem = problem
+    case nil: break
     }
     return try store(descriptor, limit: limit)
   }

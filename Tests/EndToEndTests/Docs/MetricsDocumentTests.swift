@@ -7,8 +7,8 @@ import WeirTestSupport
 /// The registry against docs/metrics.md, in both directions.
 @Suite struct MetricsDocumentTests {
   /// The metrics of each part, by what is new in the registry when that part has registered.
-  private static func parts() throws -> [(part: String, metrics: [RegisteredMetric])] {
-    var parts: [(part: String, metrics: [RegisteredMetric])] = []
+  private static func parts() throws -> [(part: String, metrics: [MetricDescriptor])] {
+    var parts: [(part: String, metrics: [MetricDescriptor])] = []
     var known: Set<String> = []
     let registry = Registry()
     func note(_ part: String) {
