@@ -70,3 +70,41 @@ extension URLError {
   /// servers have the same code.
   var isDestinationRefused: Bool { errorUserInfo[Self.destinationRefusedKey] as? Bool ?? false }
 }
+
+extension RequestOutcome {
+  /// The outcome of a request with that final error and the status of its last response.
+  ///
+  /// An error status explains failures that came after it (validation, serialization of an error page), so it takes
+  /// precedence over them. It does not explain a cancel, a broken transfer or a full disk.
+  public init(error: WeirError?, status: Int?) {
+    let isErrorStatus = (status ?? 0) >= 400
+    switch error {
+    case nil: self = isErrorStatus ? .httpError : .success
+    case .createUploadableFailed(let error) where Self.isFileError(error): self = .fileError
+    case .createUploadableFailed, .createURLRequestFailed, .invalidURL, .multipartEncodingFailed,
+      .parameterEncodingFailed, .parameterEncoderFailed, .urlRequestValidationFailed:
+      self = .creationFailed
+    case .requestAdaptationFailed: self = .adaptationFailed
+    case .requestRejected: self = .rejected
+    case .requestRetryFailed: self = .retryFailed
+    case .responseValidationFailed where isErrorStatus, .responseSerializationFailed where isErrorStatus:
+      self = .httpError
+    case .responseValidationFailed(.unacceptableStatusCode(let code)) where code >= 400: self = .httpError
+    case .responseValidationFailed(.dataFileNil), .responseValidationFailed(.dataFileReadFailed),
+      .responseSerializationFailed(.inputFileNil), .responseSerializationFailed(.inputFileReadFailed):
+      self = .fileError
+    case .responseValidationFailed: self = .validationFailed
+    case .responseSerializationFailed: self = .serializationFailed
+    case .serverTrustEvaluationFailed: self = .tlsError
+    case .downloadedFileMoveFailed: self = .fileError
+    case .explicitlyCancelled: self = .cancelled
+    case .sessionDeinitialized, .sessionInvalidated: self = .sessionEnded
+    case .sessionTaskFailed(let error):
+      self = Self((error as? URLError)?.failureCode ?? .unknown, hadResponse: status != nil)
+    }
+  }
+
+  private static func isFileError(_ error: any Error) -> Bool {
+    (error as? URLError)?.failureCode.isFileError ?? (error as? CocoaError)?.isFileError ?? false
+  }
+}

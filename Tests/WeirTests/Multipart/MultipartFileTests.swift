@@ -16,7 +16,7 @@ struct MultipartFileTests {
   }
 
   private static func label(_ url: URL) throws -> String? {
-    try MultipartSamples.reason { form(url) }?.label
+    try MultipartSamples.reason { form(url) }?.summary.label
   }
 
   @Test("A name and an extension are needed where none are given", arguments: ["/tmp/name", "/", "/tmp/.", "/tmp/a."])
@@ -26,7 +26,7 @@ struct MultipartFileTests {
       form.append(MultipartSamples.url(path), withName: "n")
       return form
     }
-    #expect(reason?.label == "body_part_filename_invalid")
+    #expect(reason?.summary.label == "body_part_filename_invalid")
   }
 
   @Test("Not a file URL", arguments: ["http://h/a.txt", "data:text/plain,a", "a.txt"])
@@ -147,7 +147,7 @@ struct MultipartFileTests {
       return form
     }
     // The texts name the file, of which there are two.
-    #expect(reason?.label == label)
+    #expect(reason?.summary.label == label)
     if let lengths = MultipartSamples.lengths(reason) {
       #expect(lengths.bytesExpected == 5)
       #expect(lengths.bytesRead == ["shorter": 3, "longer": 7, "empty": 0][change])

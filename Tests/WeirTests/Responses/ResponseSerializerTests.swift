@@ -148,7 +148,7 @@ import Testing
     {
       let response = try Self.response(200, "Content-Type: text/plain; charset=\(charset)\r\n")
       let reason = try Self.reason { try Self.serialize(.string, response: response, data: Data([UInt8(octet)])) }
-      #expect(reason?.text.contains(shown) == true, "\(String(describing: reason))")
+      #expect(reason?.summary.text().contains(shown) == true, "\(String(describing: reason))")
     }
   }
 

@@ -172,7 +172,7 @@ import WeirTransport
     let error = TransferError(.curl, code: code, message: "said libcurl", certificateDefect: defect)
     let trust = HostTrust(host: "h.example", requirement: TrustRequirement(), trust: TransferTrust(TLSOptions()))
     let reason = WeirError.ServerTrustFailureReason(error, at: trust, url: nil, advice: advice)
-    #expect(reason?.label == label)
+    #expect(reason?.summary.label == label)
     if let reason { #expect(WeirError.serverTrustEvaluationFailed(reason: reason).isServerTrustEvaluationError) }
     let silence = TransferError(.silence, message: "")
     #expect(WeirError.ServerTrustFailureReason(silence, at: trust, url: nil, advice: advice) == nil)
