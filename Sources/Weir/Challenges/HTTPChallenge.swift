@@ -79,10 +79,8 @@ struct HTTPChallenge {
   }
 
   private static func parameter(_ element: UnsafeRawBufferPointer) -> (name: String, value: [UInt8])? {
-    guard let mark = element.firstIndex(of: .equalsSign) else { return nil }
-    let name = element.octets(element.trimmed(0..<mark))
-    let value = element.octets(element.trimmed((mark + 1)..<element.count))
-    return (FieldSyntax.lowercased(name), value.unquoted ?? Array(value))
+    guard let value = element.nameAndValue.value else { return nil }
+    return (FieldSyntax.lowercased(element.nameAndValue.name), value.unquoted ?? Array(value))
   }
 }
 

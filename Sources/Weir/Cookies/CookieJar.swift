@@ -78,12 +78,12 @@ struct CookieJar: Sendable {
   /// Whether a cookie from an insecure connection would replace a secure cookie, or be sent before it (RFC 6265bis
   /// §5.7).
   private func hidesSecure(_ cookie: Cookie, _ now: Double) -> Bool {
-    let site = CookieSite(host: cookie.domain)
+    let site = CookieSite(host: cookie.domain, path: cookie.path)
     return byDomain.contains { domain, others in
       (site.isWithin(domain) || CookieSite(host: domain).isWithin(cookie.domain))
         && others.contains {
           $0.isSecure && !$0.isExpired(now) && $0.name.utf8.elementsEqual(cookie.name.utf8)
-            && CookieSite.is(cookie.path, below: $0.path)
+            && site.isBelow($0.path)
         }
     }
   }

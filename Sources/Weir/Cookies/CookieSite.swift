@@ -37,9 +37,7 @@ struct CookieSite: Hashable, Sendable {
 
   /// Whether the host is an address, so that no part of it is a name. A host whose last label is a number is an address
   /// or invalid.
-  var isAddress: Bool { Self.isAddress(host) }
-
-  static func isAddress(_ host: String) -> Bool {
+  var isAddress: Bool {
     if host.utf8.contains(.colon) { return true }
     guard let last = host.split(separator: ".").last?.utf8 else { return false }
     return last.allSatisfy(\.isDigit) || last.starts(with: "0x".utf8)
@@ -55,9 +53,7 @@ struct CookieSite: Hashable, Sendable {
   }
 
   /// §5.1.4: whether the paths are the same, or the request's path continues the cookie's after a slash.
-  func isBelow(_ path: String) -> Bool { Self.is(self.path, below: path) }
-
-  static func `is`(_ path: String, below prefix: String) -> Bool {
+  func isBelow(_ prefix: String) -> Bool {
     let (path, prefix) = (path.utf8, prefix.utf8)
     guard path.starts(with: prefix) else { return false }
     return path.count == prefix.count || prefix.last == .slash || path.dropFirst(prefix.count).first == .slash

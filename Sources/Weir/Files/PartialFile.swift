@@ -27,7 +27,7 @@ final class PartialFile: Sendable {
 
   /// A name for a file that is made when the first bytes are written.
   init(in directory: PartialDirectory) {
-    name = Self.prefix + Self.digits(UInt64.random(in: 0 ... .max)) + Self.digits(UInt64.random(in: 0 ... .max))
+    name = Self.prefix + String(format: "%016lx%016lx", UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max))
     self.directory = directory
     state = Mutex(State(path: directory.path(of: name)))
   }
@@ -51,11 +51,6 @@ final class PartialFile: Sendable {
     let octets = text.utf8
     guard text.hasPrefix(prefix), octets.count == prefix.utf8.count + 32 else { return false }
     return octets.dropFirst(prefix.utf8.count).allSatisfy { $0.isLowerHexDigit }
-  }
-
-  private static func digits(_ number: UInt64) -> String {
-    let digits = String(number, radix: 16)
-    return String(repeating: "0", count: 16 - digits.count) + digits
   }
 
   /// Whether another download holds the file's lock. Runs on a worker.
@@ -204,4 +199,40 @@ final class PartialFile: Sendable {
 
 extension UInt8 {
   fileprivate var isLowerHexDigit: Bool { (0x30...0x39).contains(self) || (0x61...0x66).contains(self) }
+}
+
+/// The file operations of one download. The session's workers run them one after another, in the order given.
+final class FileLane: Sendable {
+  typealias Job = @Sendable () -> Void
+
+  private struct State {
+    var waiting = Deque<Job>()
+    var isRunning = false
+  }
+
+  private let workers: WorkerPool
+  private let state = Mutex(State())
+
+  init(workers: WorkerPool) {
+    self.workers = workers
+  }
+
+  func submit(_ job: @escaping Job) {
+    let isFirst = state.withLock { state in
+      state.waiting.append(job)
+      defer { state.isRunning = true }
+      return !state.isRunning
+    }
+    if isFirst { workers.submit { self.runNext() } }
+  }
+
+  /// Runs one job, then queues behind other lanes that wait for a worker.
+  private func runNext() {
+    if let job = state.withLock({ $0.waiting.popFirst() }) { job() }
+    let isDone = state.withLock { state in
+      state.isRunning = !state.waiting.isEmpty
+      return state.waiting.isEmpty
+    }
+    if !isDone { workers.submit { self.runNext() } }
+  }
 }

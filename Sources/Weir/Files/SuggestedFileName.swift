@@ -52,9 +52,8 @@ struct SuggestedFileName: Equatable, Sendable {
     var extended: String?
     value.withOctets { value in
       for part in value.parameterParts.dropFirst() {
-        guard let equals = part.firstIndex(of: .equalsSign) else { continue }
-        let name = FieldSyntax.lowercased(part.octets(0..<equals).trimmed)
-        let text = part.octets(equals + 1..<part.count).trimmed
+        guard let text = part.nameAndValue.value else { continue }
+        let name = FieldSyntax.lowercased(part.nameAndValue.name)
         if name == "filename", plain == nil {
           plain = text.unquoted.map { $0.withUnsafeBytes { FieldSyntax.text($0) } } ?? FieldSyntax.text(text)
         } else if name == "filename*", extended == nil {

@@ -149,3 +149,126 @@ extension HTTPURLResponse {
       })
   }
 }
+
+/// One header field: a name and its value.
+public struct HTTPHeader: Hashable, Sendable, CustomStringConvertible {
+  /// The name as spelled; names are compared case-insensitively (RFC 9110 section 5.1).
+  public let name: String
+  /// The value as it goes on the wire.
+  public let value: String
+
+  /// Takes both as they are. A field that must not be sent is refused with its request (`URLRequest.validate()`).
+  public init(name: String, value: String) {
+    self.name = name
+    self.value = value
+  }
+
+  public var description: String { "\(name): \(value)" }
+}
+
+extension HTTPHeader {
+  /// `Accept` (RFC 9110 section 12.5.1).
+  public static func accept(_ value: String) -> HTTPHeader { HTTPHeader(name: "Accept", value: value) }
+
+  /// `Accept-Charset` (RFC 9110 section 12.5.2, deprecated there).
+  public static func acceptCharset(_ value: String) -> HTTPHeader { HTTPHeader(name: "Accept-Charset", value: value) }
+
+  /// `Accept-Language` (RFC 9110 section 12.5.4).
+  public static func acceptLanguage(_ value: String) -> HTTPHeader { HTTPHeader(name: "Accept-Language", value: value) }
+
+  /// `Accept-Encoding` (RFC 9110 section 12.5.3).
+  public static func acceptEncoding(_ value: String) -> HTTPHeader { HTTPHeader(name: "Accept-Encoding", value: value) }
+
+  /// `Authorization` with the value as given (RFC 9110 section 11.6.2).
+  public static func authorization(_ value: String) -> HTTPHeader { HTTPHeader(name: "Authorization", value: value) }
+
+  /// `Authorization` for the Basic scheme, in UTF-8 (RFC 7617).
+  public static func authorization(username: String, password: String) -> HTTPHeader {
+    authorization("Basic \(Data("\(username):\(password)".utf8).base64EncodedString())")
+  }
+
+  /// `Authorization` with a bearer token (RFC 6750).
+  public static func authorization(bearerToken: String) -> HTTPHeader { authorization("Bearer \(bearerToken)") }
+
+  /// `Content-Disposition` (RFC 6266).
+  public static func contentDisposition(_ value: String) -> HTTPHeader {
+    HTTPHeader(name: "Content-Disposition", value: value)
+  }
+
+  /// `Content-Encoding` (RFC 9110 section 8.4).
+  public static func contentEncoding(_ value: String) -> HTTPHeader {
+    HTTPHeader(name: "Content-Encoding", value: value)
+  }
+
+  /// `Content-Type` (RFC 9110 section 8.3).
+  public static func contentType(_ value: String) -> HTTPHeader { HTTPHeader(name: "Content-Type", value: value) }
+
+  /// `User-Agent` (RFC 9110 section 10.1.5).
+  public static func userAgent(_ value: String) -> HTTPHeader { HTTPHeader(name: "User-Agent", value: value) }
+
+  /// `Sec-WebSocket-Protocol` (RFC 6455 section 11.3.4).
+  public static func websocketProtocol(_ value: String) -> HTTPHeader {
+    HTTPHeader(name: "Sec-WebSocket-Protocol", value: value)
+  }
+}
+
+extension HTTPHeaders {
+  /// Accept-Encoding, Accept-Language (left out if no language is preferred) and User-Agent.
+  ///
+  /// Built once per process: languages and versions do not change under a running service.
+  public static let `default` = makeDefault(languages: Locale.preferredLanguages)
+
+  static func makeDefault(languages: [String]) -> HTTPHeaders {
+    var headers: HTTPHeaders = [.defaultAcceptEncoding]
+    if !languages.isEmpty {
+      headers.add(.acceptLanguage(HTTPHeader.qualityEncoded(languages)))
+    }
+    headers.add(.defaultUserAgent)
+    return headers
+  }
+}
+
+extension HTTPHeader {
+  /// `gzip, deflate`: exactly the codings that weir decodes.
+  public static let defaultAcceptEncoding = acceptEncoding("gzip, deflate")
+
+  /// The first six preferred languages, each with a quality a tenth lower than the one before.
+  public static let defaultAcceptLanguage = acceptLanguage(qualityEncoded(Locale.preferredLanguages))
+
+  /// `executable/appVersion (bundleID; build:build; OS major.minor.patch) Weir/version`.
+  public static let defaultUserAgent = userAgent(
+    userAgentText(
+      bundle: Bundle.main.infoDictionary ?? [:], firstArgument: CommandLine.arguments.first,
+      version: ProcessInfo.processInfo.operatingSystemVersion))
+
+  static func qualityEncoded(_ languages: [String]) -> String {
+    // Tenths are written as text: 1.0 - 0.1 * 3 is not 0.7 in binary.
+    languages.prefix(6).enumerated()
+      .map { position, language in "\(language);q=\(position == 0 ? "1.0" : "0.\(10 - position)")" }
+      .joined(separator: ", ")
+  }
+
+  static func userAgentText(
+    bundle: [String: Any], firstArgument: String?, version: OperatingSystemVersion
+  ) -> String {
+    func field(_ key: String) -> String? { bundle[key] as? String }
+    let program = firstArgument.flatMap { $0.split(separator: "/").last.map(String.init) }
+    let executable = field("CFBundleExecutable") ?? program ?? "Unknown"
+    let appVersion = field("CFBundleShortVersionString") ?? "Unknown"
+    let bundleID = field("CFBundleIdentifier") ?? "Unknown"
+    let build = field("CFBundleVersion") ?? "Unknown"
+    let system = "Linux \(version.majorVersion).\(version.minorVersion).\(version.patchVersion)"
+    let text = "\(executable)/\(appVersion) (\(bundleID); build:\(build); \(system)) Weir/\(WeirInfo.version)"
+    // An executable may be named anything; a line break in a header value would have every request refused.
+    return FieldSyntax.isSendable(text) ? text : "Unknown/\(appVersion) Weir/\(WeirInfo.version)"
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// The name before the first equals sign, and the value behind it, both without the blanks around them. The value is nil
+  /// if there is no equals sign.
+  var nameAndValue: (name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?) {
+    guard let sign = firstIndex(of: .equalsSign) else { return (trimmed, nil) }
+    return (octets(0..<sign).trimmed, octets(sign + 1..<count).trimmed)
+  }
+}

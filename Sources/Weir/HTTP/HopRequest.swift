@@ -104,3 +104,11 @@ final class HopRequest: Sendable {
     UnsafeRawBufferPointer(bytes).begins(with: prefix) ? prefix.utf8CodeUnitCount : nil
   }
 }
+
+extension AttemptHeader {
+  /// The number of earlier retries, according to the request's own header field.
+  func count(in hop: HopRequest) -> Int {
+    guard var value = hop.value(forHeader: name) else { return 0 }
+    return value.withUTF8 { Self.count(UnsafeRawBufferPointer($0)) }
+  }
+}

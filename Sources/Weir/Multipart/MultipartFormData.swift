@@ -29,10 +29,10 @@ public final class MultipartFormData: Sendable {
   ///   - fileManager: Gives the directory for temporary files.
   ///   - boundary: Must not occur in any part; nil means one with 64 random bits.
   public init(fileManager: FileManager = .default, boundary: String? = nil) {
-    let boundary = boundary ?? MultipartBoundary.random()
+    let boundary = boundary ?? Self.randomBoundary
     self.boundary = boundary
     self.fileManager = fileManager
-    var state = State(contentType: MultipartBoundary.contentType(of: boundary))
+    var state = State(contentType: Self.contentType(of: boundary))
     if boundary.isEmpty || !FieldSyntax.isSendable(boundary) { state.failure = Self.invalid(field: "Content-Type") }
     self.state = Mutex(state)
   }
@@ -142,6 +142,18 @@ public final class MultipartFormData: Sendable {
     state.withLock { state in
       if state.failure == nil { state.failure = error }
     }
+  }
+
+  /// `weir.boundary.` and 64 random bits. So the parts need not be searched for it.
+  private static var randomBoundary: String {
+    "weir.boundary." + String(format: "%016lx", UInt64.random(in: 0 ... .max))
+  }
+
+  /// The media type with the boundary, which is quoted if it is not a token (RFC 9110 section 5.6.6).
+  private static func contentType(of boundary: String) -> String {
+    guard !FieldSyntax.isToken(boundary) else { return "multipart/form-data; boundary=\(boundary)" }
+    let escaped = boundary.unicodeScalars.flatMap { $0 == "\"" || $0 == "\\" ? ["\\", $0] : [$0] }
+    return "multipart/form-data; boundary=\"\(String(String.UnicodeScalarView(escaped)))\""
   }
 
   private static func invalid(field: String) -> WeirError {

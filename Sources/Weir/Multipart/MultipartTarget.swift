@@ -14,8 +14,8 @@ final class MultipartTarget: MultipartSink {
     guard url.isFileURL else { throw .multipartEncodingFailed(reason: .outputStreamURLInvalid(url: url)) }
     let path = url.path
     do throws(Errno) {
-      let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
-      self.init(descriptor: try systemCall { Glibc.open(path, flags, 0o600) }, path: path)
+      let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
+      self.init(descriptor: try FileSystem.open(path, flags, permissions: 0o600), path: path)
     } catch {
       throw .multipartEncodingFailed(
         reason: error.rawValue == EEXIST
@@ -30,7 +30,7 @@ final class MultipartTarget: MultipartSink {
   }
 
   deinit {
-    if isOpen { Glibc.close(descriptor) }
+    if isOpen { FileSystem.close(descriptor) }
     buffer.deallocate()
   }
 
@@ -54,12 +54,12 @@ final class MultipartTarget: MultipartSink {
   func close() throws(WeirError) {
     try flush()
     isOpen = false
-    guard Glibc.close(descriptor) == 0 || Errno.current == .interrupted else { throw Self.failed(writing: .current) }
+    try written { () throws(Errno) in try FileSystem.closeWritten(descriptor) }
   }
 
   /// Removes the file.
   func remove() {
-    if let path { unlink(path) }
+    if let path { try? FileSystem.remove(path) }
   }
 
   private func flush() throws(WeirError) {
@@ -68,18 +68,14 @@ final class MultipartTarget: MultipartSink {
   }
 
   private func writeOut(_ bytes: UnsafeRawBufferPointer) throws(WeirError) {
-    var rest = bytes
-    while !rest.isEmpty {
-      do throws(Errno) {
-        let written = try systemCall { Glibc.write(descriptor, rest.baseAddress, rest.count) }
-        rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(written))
-      } catch {
-        throw Self.failed(writing: error)
-      }
-    }
+    try written { () throws(Errno) in try FileSystem.write(bytes, to: descriptor) }
   }
 
-  private static func failed(writing error: Errno) -> WeirError {
-    .multipartEncodingFailed(reason: .outputStreamWriteFailed(error: POSIXError(error)))
+  private func written(_ write: () throws(Errno) -> Void) throws(WeirError) {
+    do throws(Errno) {
+      try write()
+    } catch {
+      throw .multipartEncodingFailed(reason: .outputStreamWriteFailed(error: POSIXError(error)))
+    }
   }
 }

@@ -42,14 +42,8 @@ public final class JSONParameterEncoder: ParameterEncoder {
     _ parameters: Parameters?, into request: URLRequest
   ) throws -> URLRequest {
     guard let parameters else { return request }
-    let body: Data
-    do {
-      body = try encoder.encode(parameters)
-    } catch {
-      throw WeirError.parameterEncodingFailed(reason: .jsonEncodingFailed(error: error))
-    }
     var request = request
-    try QueryPlacement.setBody(body, "application/json", of: &request)
+    try QueryPlacement.setJSON(of: &request) { try encoder.encode(parameters) }
     return request
   }
 }

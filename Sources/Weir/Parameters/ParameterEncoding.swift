@@ -40,17 +40,11 @@ public struct JSONEncoding: ParameterEncoding {
   ) throws -> URLRequest {
     var request = try urlRequest.asURLRequest()
     guard let jsonObject else { return request }
-    // The object is checked first: serializing an invalid one traps.
-    guard JSONSerialization.isValidJSONObject(jsonObject) else {
-      throw WeirError.parameterEncodingFailed(reason: .jsonEncodingFailed(error: Error.invalidJSONObject))
+    try QueryPlacement.setJSON(of: &request) {
+      // The object is checked first: serializing an invalid one traps.
+      guard JSONSerialization.isValidJSONObject(jsonObject) else { throw Error.invalidJSONObject }
+      return try JSONSerialization.data(withJSONObject: jsonObject, options: options)
     }
-    let body: Data
-    do {
-      body = try JSONSerialization.data(withJSONObject: jsonObject, options: options)
-    } catch {
-      throw WeirError.parameterEncodingFailed(reason: .jsonEncodingFailed(error: error))
-    }
-    try QueryPlacement.setBody(body, "application/json", of: &request)
     return request
   }
 }

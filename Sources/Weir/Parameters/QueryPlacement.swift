@@ -30,18 +30,29 @@ enum QueryPlacement {
       request.setValue(type, forHTTPHeaderField: "Content-Type")
     }
   }
+
+  /// Sets a body of JSON that `encode` makes.
+  static func setJSON(of request: inout URLRequest, _ encode: () throws -> Data) throws(WeirError) {
+    let body: Data
+    do {
+      body = try encode()
+    } catch {
+      throw .parameterEncodingFailed(reason: .jsonEncodingFailed(error: error))
+    }
+    try setBody(body, "application/json", of: &request)
+  }
 }
 
 /// Percent-encodes the UTF-8 of a text (RFC 3986 section 2.1), except a set of ASCII bytes.
 struct PercentEscaper: Sendable, Hashable {
-  private var low: UInt64 = 0
-  private var high: UInt64 = 0
+  let allowed: CharacterSet
+  /// By octet.
+  private let isAllowed: [Bool]
 
   /// Takes the ASCII members of the set; bytes beyond ASCII are always escaped.
   init(allowed: CharacterSet) {
-    for byte in UInt8(0)..<128 where allowed.contains(Unicode.Scalar(byte)) {
-      if byte < 64 { low |= 1 << UInt64(byte) } else { high |= 1 << UInt64(byte - 64) }
-    }
+    self.allowed = allowed
+    isAllowed = (UInt8.min ... .max).map { $0 < 128 && allowed.contains(Unicode.Scalar($0)) }
   }
 
   func escape(_ text: String, spaceAsPlus: Bool = false) -> String {
@@ -71,13 +82,7 @@ struct PercentEscaper: Sendable, Hashable {
     }
   }
 
-  private func allows(_ byte: UInt8) -> Bool {
-    switch byte {
-    case 0..<64: low >> UInt64(byte) & 1 == 1
-    case 64..<128: high >> UInt64(byte - 64) & 1 == 1
-    default: false
-    }
-  }
+  private func allows(_ byte: UInt8) -> Bool { isAllowed[Int(byte)] }
 
   private static func digit(_ value: UInt8) -> UInt8 {
     value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10

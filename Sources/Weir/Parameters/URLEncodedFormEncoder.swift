@@ -30,12 +30,7 @@ public final class URLEncodedFormEncoder: Sendable {
   public let nilEncoding: NilEncoding
   /// How spaces are written; default `%20`.
   public let spaceEncoding: SpaceEncoding
-  private let escaping: Mutex<Escaping>
-
-  private struct Escaping {
-    var allowed: CharacterSet
-    var escaper: PercentEscaper
-  }
+  private let escaper: Mutex<PercentEscaper>
 
   /// Takes all options. Only ``allowedCharacters`` can be changed later.
   public init(
@@ -54,15 +49,15 @@ public final class URLEncodedFormEncoder: Sendable {
     self.keyPathEncoding = keyPathEncoding
     self.nilEncoding = nilEncoding
     self.spaceEncoding = spaceEncoding
-    escaping = Mutex(Escaping(allowed: allowedCharacters, escaper: PercentEscaper(allowed: allowedCharacters)))
+    escaper = Mutex(PercentEscaper(allowed: allowedCharacters))
   }
 
   /// The characters that stay unescaped; only ASCII characters count.
   public var allowedCharacters: CharacterSet {
-    get { escaping.withLock { $0.allowed } }
+    get { escaper.withLock { $0.allowed } }
     set {
-      let escaper = PercentEscaper(allowed: newValue)
-      escaping.withLock { $0 = Escaping(allowed: newValue, escaper: escaper) }
+      let changed = PercentEscaper(allowed: newValue)
+      escaper.withLock { $0 = changed }
     }
   }
 
@@ -77,7 +72,7 @@ public final class URLEncodedFormEncoder: Sendable {
     case .empty, .object: break
     case .array, .text: throw Error.invalidRootObject(root.description)
     }
-    return FormSerializer(options: self, escaper: escaping.withLock { $0.escaper }).text(of: root)
+    return FormSerializer(options: self, escaper: escaper.withLock { $0 }).text(of: root)
   }
 
   /// The value as UTF-8.

@@ -82,3 +82,55 @@ public struct TLSConfiguration: Sendable {
   /// A configuration with the system's roots, TLS 1.2 or later, no client certificate and no pins.
   public init() {}
 }
+
+extension TLSConfiguration.PublicKeyPin {
+  /// The pin of a certificate's key, or of a public key (RFC 5280 section 4.1.2.7), in DER.
+  ///
+  /// - Throws: ``WeirError/ServerTrustFailureReason/noPublicKeysFound`` for anything else, such as a private key.
+  public init(der data: Data) throws {
+    try self.init(publicKeyIn: [UInt8](data))
+  }
+
+  /// The pin of the first `CERTIFICATE` or `PUBLIC KEY` in a text (RFC 7468). In a chain a server's own certificate
+  /// comes first.
+  ///
+  /// - Throws: ``WeirError/ServerTrustFailureReason/noPublicKeysFound`` if there is neither.
+  public init(pem text: String) throws {
+    let piece = PEM.pieces(of: text.utf8).first { $0.isCertificate || $0.label == "PUBLIC KEY" }
+    try self.init(publicKeyIn: piece?.bytes ?? [])
+  }
+
+  private init(publicKeyIn bytes: [UInt8]) throws {
+    guard let key = DERReader.publicKey(in: bytes) else {
+      throw WeirError.serverTrustEvaluationFailed(reason: .noPublicKeysFound)
+    }
+    self.init(sha256: SHA256.base64(of: key))
+  }
+}
+
+// Keys and their passphrases must not appear in logs.
+
+extension TLSConfiguration.ClientCertificate: CustomStringConvertible, CustomReflectable {
+  /// The sources of certificate and key, without their contents.
+  public var description: String {
+    let key = privateKey.map { ", privateKey: \($0)" } ?? ""
+    let passphrase = passphrase == nil ? "" : ", passphrase: \(Redaction.placeholder)"
+    return "ClientCertificate(certificate: \(certificate)\(key), format: \(format)\(passphrase))"
+  }
+
+  /// Only the description.
+  public var customMirror: Mirror { Mirror(self, children: ["description": description], displayStyle: .struct) }
+}
+
+extension TLSConfiguration.ClientCertificate.Source: CustomStringConvertible, CustomReflectable {
+  /// The path, or the number of bytes.
+  public var description: String {
+    switch self {
+    case .file(let path): path
+    case .data(let data): "\(data.count) bytes"
+    }
+  }
+
+  /// Only the description.
+  public var customMirror: Mirror { Mirror(self, children: ["description": description], displayStyle: .enum) }
+}
