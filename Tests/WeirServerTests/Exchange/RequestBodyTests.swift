@@ -64,11 +64,10 @@ import WeirIO
 
   @Test func malformedChunksAbortTheExchange() async throws {
     let log = Events()
-    let rig = try ServerRig { exchange in
+    let client = try ServerRig { exchange in
       exchange.onAbort = { log.append("aborted") }
       exchange.collectBody(limit: 10) { _ in log.append("collected") }
-    }
-    let client = try rig.client()
+    }.client()
     client.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\naX")
     #expect(client.response()?.status == 400)
     #expect(log.all == ["aborted"])
@@ -76,11 +75,10 @@ import WeirIO
 
   @Test func cutBodyAbortsTheExchange() async throws {
     let log = Events()
-    let rig = try ServerRig { exchange in
+    let client = try ServerRig { exchange in
       exchange.onAbort = { log.append("aborted") }
       exchange.collectBody(limit: 10) { _ in log.append("collected") }
-    }
-    let client = try rig.client()
+    }.client()
     client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhel")
     client.endSending()
     #expect(client.readToEnd().text == "")
@@ -101,8 +99,7 @@ import WeirIO
   }
 
   @Test func refusedExpectationEndsTheConnection() throws {
-    let rig = try ServerRig { $0.respond(status: 403) }
-    let client = try rig.client()
+    let client = try ServerRig { $0.respond(status: 403) }.client()
     client.send("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n")
     let response = try #require(client.response())
     #expect(response.status == 403)
@@ -111,8 +108,7 @@ import WeirIO
   }
 
   @Test func unreadBodyIsDiscarded() throws {
-    let rig = try ServerRig { $0.respond(status: 200) }
-    let client = try rig.client()
+    let client = try ServerRig { $0.respond(status: 200) }.client()
     let body = String(repeating: "x", count: 100_000)
     for _ in 0..<3 {
       client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
@@ -160,8 +156,7 @@ import WeirIO
   }
 
   @Test func pausedReaderHoldsTheClientBack() throws {
-    let rig = try ServerRig { $0.bodyReader = PausingReader($0) }
-    let client = try rig.client()
+    let client = try ServerRig { $0.bodyReader = PausingReader($0) }.client()
     let body = String(repeating: "x", count: 200_000)
     client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
     #expect(client.response()?.body == "\(body.utf8.count)")

@@ -8,14 +8,13 @@ import WeirIO
   private static let get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 
   @Test func chunkedResponse() throws {
-    let rig = try ServerRig { exchange in
+    let client = try ServerRig { exchange in
       exchange.begin(status: 200, fields: ["X-One": "1"], length: .chunked)
       exchange.write(Array("hello ".utf8))
       exchange.write([])
       exchange.write(Array("world".utf8))
       exchange.end()
-    }
-    let client = try rig.client()
+    }.client()
     client.send(Self.get)
     let text = client.read(until: "0\r\n\r\n")
     #expect(
@@ -49,12 +48,11 @@ import WeirIO
   /// What waits for a client that reads nothing stays bounded, and the response is whole.
   @Test func interimResponsesAreLeftOutForABlockedClient() throws {
     let large = String(repeating: "x", count: 64 * 1024)
-    let rig = try ServerRig { exchange in
+    let client = try ServerRig { exchange in
       for _ in 0..<600 { exchange.sendInterim(status: 103, fields: ["X": large]) }
       #expect(exchange.bufferedBytes < 128 * 1024)
       exchange.respond(status: 200, body: Array("ok".utf8))
-    }
-    let client = try rig.client()
+    }.client()
     client.send(Self.get)
     let text = client.read(until: "\r\n\r\nok")
     #expect(text.hasSuffix("Content-Length: 2\r\n\r\nok") && text.utf8.count < 300 * large.utf8.count)
@@ -62,14 +60,13 @@ import WeirIO
 
   /// Such a field goes on, and what some clients refuse does not (RFC 9110 §5.5).
   @Test func controlCharactersBecomeBlanks() throws {
-    let rig = try ServerRig { exchange in
+    let client = try ServerRig { exchange in
       var fields: ResponseFields = ["Date": "d", "X-Tab": "a\tb"]
       #expect(!fields.isRepaired)
       fields.add("X-All", "a\u{1}b\u{8}\u{b}\u{c}\u{e}\u{1f}c\u{7f}d\r\ne\0f\t\u{e9}")
       #expect(fields.isRepaired)
       exchange.respond(status: 200, fields: fields)
-    }
-    let client = try rig.client()
+    }.client()
     client.send(Self.get)
     let expected =
       "HTTP/1.1 200 OK\r\nDate: d\r\nX-Tab: a\tb\r\nX-All: a b     c d  e f\t\u{e9}\r\nContent-Length: 0\r\n\r\n"
@@ -83,8 +80,7 @@ import WeirIO
     ("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", "keep-alive, upgrade"),
   ])
   func upgradeIsAnOptionOfTheConnection(request: String, connection: String) throws {
-    let rig = try ServerRig { $0.respond(status: 426, fields: ["Date": "d", "Upgrade": "x/1"]) }
-    let client = try rig.client()
+    let client = try ServerRig { $0.respond(status: 426, fields: ["Date": "d", "Upgrade": "x/1"]) }.client()
     client.send(request)
     #expect(
       client.read(until: "\r\n\r\n")
@@ -93,12 +89,11 @@ import WeirIO
   }
 
   @Test func oldClientGetsItUntilTheEnd() throws {
-    let rig = try ServerRig { exchange in
+    let client = try ServerRig { exchange in
       exchange.begin(status: 200, length: .chunked)
       exchange.write(Array("hello".utf8))
       exchange.end()
-    }
-    let client = try rig.client()
+    }.client()
     client.send("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
     let answer = client.readToEnd()
     #expect(answer.text.hasSuffix("Connection: close\r\n\r\nhello"))
@@ -124,12 +119,11 @@ import WeirIO
   }
 
   @Test func shortResponseIsCut() throws {
-    let rig = try ServerRig { exchange in
+    let client = try ServerRig { exchange in
       exchange.begin(status: 200, length: .length(10))
       exchange.write(Array("hello".utf8))
       exchange.end()
-    }
-    let client = try rig.client()
+    }.client()
     client.send(Self.get)
     let (text, ending) = client.readToEnd()
     #expect(text.hasSuffix("\r\n\r\nhello") && text.contains("Content-Length: 10\r\n"))
@@ -138,12 +132,11 @@ import WeirIO
 
   /// Where the connection's end would end the body, only a reset tells the client.
   @Test func cutResponseWithoutFramingIsReset() throws {
-    let rig = try ServerRig { exchange in
+    let client = try ServerRig { exchange in
       exchange.begin(status: 200, length: .chunked)
       exchange.write(Array("hello".utf8))
       exchange.abort()
-    }
-    let client = try rig.client()
+    }.client()
     client.send("GET / HTTP/1.0\r\n\r\n")
     let (text, ending) = client.readToEnd()
     #expect(text.hasSuffix("\r\n\r\nhello"))
@@ -151,13 +144,12 @@ import WeirIO
   }
 
   @Test func responseCanBeTakenBackUntilItLeaves() throws {
-    let rig = try ServerRig { exchange in
+    let client = try ServerRig { exchange in
       exchange.begin(status: 200, fields: ["X-First": "1"], length: .chunked)
       exchange.write(Array("hello".utf8))
       let isBack = exchange.retract()
       exchange.respond(status: 502, text: "\(isBack) \(exchange.retract())")
-    }
-    let client = try rig.client()
+    }.client()
     client.send(Self.get + Self.get)
     for _ in 0..<2 {
       let response = try #require(client.response())
@@ -176,13 +168,12 @@ import WeirIO
 
   @Test func abortedResponseIsReset() async throws {
     let log = Events()
-    let rig = try ServerRig { exchange in
+    let client = try ServerRig { exchange in
       exchange.onAbort = { log.append("aborted") }
       exchange.abort()
       exchange.respond(status: 200)
       log.append("ended \(exchange.isEnded)")
-    }
-    let client = try rig.client()
+    }.client()
     client.send(Self.get)
     #expect(client.readToEnd() == ("", .reset))
     #expect(try await log.wait(for: "ended true"))
@@ -190,15 +181,14 @@ import WeirIO
   }
 
   @Test func onlyTheFirstResponseCounts() throws {
-    let rig = try ServerRig { exchange in
+    let client = try ServerRig { exchange in
       exchange.respond(status: 200, text: "one")
       exchange.respond(status: 500, text: "two")
       exchange.begin(status: 500, length: .chunked)
       exchange.write([1])
       exchange.end()
       exchange.abort()
-    }
-    let client = try rig.client()
+    }.client()
     for _ in 0..<2 {
       client.send(Self.get)
       #expect(client.response()?.body == "one")
@@ -207,8 +197,7 @@ import WeirIO
 
   @Test func largeBodyReachesASlowReader() throws {
     let body = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 / 1000) % 64 + 32 }
-    let rig = try ServerRig { $0.respond(status: 200, body: body) }
-    let client = try rig.client(receiveBuffer: 4096)
+    let client = try ServerRig { $0.respond(status: 200, body: body) }.client(receiveBuffer: 4096)
     client.send(Self.get + Self.get)
     for _ in 0..<2 {
       let response = try #require(client.response())
@@ -218,13 +207,12 @@ import WeirIO
 
   @Test func writerIsToldToWaitAndToGoOn() throws {
     let total = 20_000_000  // more than the sockets buffer
-    let rig = try ServerRig { exchange in
+    let client = try ServerRig { exchange in
       let writer = Writer(exchange, total: total)
       exchange.onWritable = { writer.write() }
       exchange.begin(status: 200, length: .length(Int64(total)))
       writer.write()
-    }
-    let client = try rig.client(receiveBuffer: 4096)
+    }.client(receiveBuffer: 4096)
     client.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
     let answer = client.readToEnd()
     #expect(answer.ending == .end)
@@ -244,8 +232,7 @@ import WeirIO
   }
 
   @Test func ownDateIsKept() throws {
-    let rig = try ServerRig { $0.respond(status: 200, fields: ["Date": "mine"]) }
-    let client = try rig.client()
+    let client = try ServerRig { $0.respond(status: 200, fields: ["Date": "mine"]) }.client()
     client.send(Self.get)
     #expect(client.read(until: "\r\n\r\n") == "HTTP/1.1 200 OK\r\nDate: mine\r\nContent-Length: 0\r\n\r\n")
   }

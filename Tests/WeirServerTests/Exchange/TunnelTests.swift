@@ -78,8 +78,7 @@ import WeirTestSupport
   }
 
   @Test(arguments: [false, true]) func muchPasses(isSecure: Bool) throws {
-    let rig = try echoing(isSecure: isSecure)
-    let client = try rig.client()
+    let client = try echoing(isSecure: isSecure).client()
     client.send((isSecure ? "HELLO\n" : "") + Self.get)
     _ = client.read(until: "upgrade\r\n\r\n")
     for number in 0..<40 {
@@ -147,10 +146,9 @@ import WeirTestSupport
   }
 
   @Test func abortingResets() throws {
-    let rig = try rig { exchange in
+    let client = try rig { exchange in
       exchange.loop.post { [exchange = exchange.bound] in exchange.value.abort() }
-    }
-    let client = try rig.client()
+    }.client()
     client.send(Self.get)
     #expect(client.readToEnd().ending == .reset)
     #expect(taken.all == [])

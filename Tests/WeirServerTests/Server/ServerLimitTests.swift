@@ -25,8 +25,7 @@ import WeirTestSupport
   }
 
   @Test func drippingHeadIsAnswered408() throws {
-    let rig = try rig { $0.headerTimeout = 1 }
-    let client = try rig.client()
+    let client = try rig { $0.headerTimeout = 1 }.client()
     client.send("GET / HTTP/1.1\r\nHost: a\r\nX: ")
     while client.send("x") { letPass(0.005) }
     #expect(client.readToEnd().text.hasPrefix("HTTP/1.1 408"))
@@ -39,19 +38,17 @@ import WeirTestSupport
   }
 
   @Test func idleConnectionIsClosed() throws {
-    let rig = try rig { $0.idleTimeout = 0.5 }
-    let client = try rig.client()
+    let client = try rig { $0.idleTimeout = 0.5 }.client()
     #expect(client.status(of: Self.get) == 200)
     #expect(client.readToEnd() == ("", .end))
   }
 
   @Test func slowBodyIsAnswered408() async throws {
     let log = Events()
-    let rig = try ServerRig(limits: .with { $0.bodyTimeout = 0.05 }) { exchange in
+    let client = try ServerRig(limits: .with { $0.bodyTimeout = 0.05 }) { exchange in
       exchange.onAbort = { log.append("aborted") }
       exchange.collectBody(limit: 10) { _ in log.append("collected") }
-    }
-    let client = try rig.client()
+    }.client()
     #expect(client.status(of: "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhel") == 408)
     #expect(log.all == ["aborted"])
   }

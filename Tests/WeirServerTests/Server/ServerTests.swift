@@ -47,15 +47,14 @@ import WeirIO
 
   @Test func nextRequestWaitsForThePresentResponse() throws {
     let log = Events()
-    let rig = try ServerRig { exchange in
+    let client = try ServerRig { exchange in
       log.append("begin \(exchange.head.path)")
       let bound = exchange.bound
       exchange.loop.post {
         log.append("end \(bound.value.head.path)")
         bound.value.respond(status: 200)
       }
-    }
-    let client = try rig.client()
+    }.client()
     client.send(["/1", "/2", "/3"].map { "GET \($0) HTTP/1.1\r\nHost: a\r\n\r\n" }.joined())
     for _ in 0..<3 { #expect(client.response()?.status == 200) }
     #expect(log.all == ["begin /1", "end /1", "begin /2", "end /2", "begin /3", "end /3"])
@@ -96,8 +95,7 @@ import WeirIO
 
   @Test(arguments: ["HEAD / HTTP/1.1", "HEAD / HTTP/1.0"])
   func headHasNoBody(line: String) throws {
-    let rig = try ServerRig { $0.respond(status: 200, text: "hello") }
-    let client = try rig.client()
+    let client = try ServerRig { $0.respond(status: 200, text: "hello") }.client()
     client.send("\(line)\r\nHost: a\r\nConnection: close\r\n\r\n")
     #expect(client.response(toHead: true)?.fields["content-length"] == "5")
     #expect(client.readToEnd().text == "")
@@ -105,10 +103,9 @@ import WeirIO
 
   @Test(arguments: [204, 304])
   func statusWithoutBody(status: Int) throws {
-    let rig = try ServerRig { exchange in
+    let client = try ServerRig { exchange in
       exchange.respond(status: exchange.head.path == "/" ? status : 200, text: "hello")
-    }
-    let client = try rig.client()
+    }.client()
     client.send(Self.get)
     let response = try #require(client.response())
     #expect(response.status == status)
@@ -180,8 +177,7 @@ import WeirIO
   /// The method counts even if no more than that has come.
   @Test(arguments: [("HEAD / HTTP/1.1\r\n", ""), ("HEAD", "the request took too long to arrive\n")])
   func slowHEADHasNoBody(request: String, body: String) throws {
-    let rig = try ServerRig(limits: .with { $0.headerTimeout = 0.1 }) { $0.respond(status: 200) }
-    let client = try rig.client()
+    let client = try ServerRig(limits: .with { $0.headerTimeout = 0.1 }) { $0.respond(status: 200) }.client()
     client.send(request)
     let text = client.readToEnd().text
     #expect(text.hasPrefix("HTTP/1.1 408 Request Timeout\r\n"))
@@ -199,14 +195,13 @@ import WeirIO
 
   @Test func halfClosedClientGetsItsAnswer() async throws {
     let log = Events()
-    let rig = try ServerRig { exchange in
+    let client = try ServerRig { exchange in
       let bound = exchange.bound
       exchange.onAbort = {
         log.append("aborted")
         bound.value.respond(status: 200, text: "still here")
       }
-    }
-    let client = try rig.client()
+    }.client()
     client.send(Self.get)
     client.endSending()
     #expect(client.response()?.body == "still here")
