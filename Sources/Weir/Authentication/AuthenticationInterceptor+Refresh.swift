@@ -4,18 +4,10 @@ import WeirIO
 
 /// A request that waits for a refresh.
 struct RefreshWaiter: Sendable {
-  enum Outcome: Sendable {
-    /// Go on with the credential of this version.
-    case proceed(UInt64)
-    case fail(any Error)
-    /// Ask again, as if the request had not asked yet. A request whose session is gone fails instead.
-    case again
-  }
-
   let context: SessionContext
   /// The refreshes that the request is a part of.
   let scope: RefreshScope?
-  let go: @Sendable (Outcome) -> Void
+  let go: @Sendable (RefreshOutcome) -> Void
 }
 
 // Calls of the authenticator, and the consequences of their ends.
@@ -55,7 +47,9 @@ extension AuthenticationInterceptor {
       let hasEnded = machine.isRunning(call.number)
       return (machine.ended(call.number, result, discards: discards, at: .now), hasEnded, machine.waiterCount)
     }
-    if hasEnded, let context { tell(context, .ended(after: duration, result.isSuccess ? .success : .failure), count) }
+    if hasEnded, let context {
+      tell(context, .ended(after: duration, result.failure == nil ? .success : .failure), count)
+    }
     perform(action, count)
   }
 
@@ -63,18 +57,17 @@ extension AuthenticationInterceptor {
     switch action {
     case .none: break
     case .refresh(let call, let waiter): refresh(call, for: waiter)
-    case .release(let waiters, .proceed(let version)): release(waiters, .proceed(version), count)
-    case .release(let waiters, .fail(let error)): release(waiters, .fail(error), count)
-    case .release(let waiters, .again): release(waiters, .again, count)
-    case .release(let waiters, .excessiveRefresh):
-      if let context = waiters.first?.context { tell(context, .ended(after: 0, .excessive), count) }
-      release(waiters, .fail(AuthenticationError.excessiveRefresh), count)
+    case .release(let waiters, let outcome):
+      if case .excessiveRefresh = outcome, let context = waiters.first?.context {
+        tell(context, .ended(after: 0, .excessive), count)
+      }
+      release(waiters, outcome, count)
     }
   }
 
   /// Each waiter continues on its session's loop. Adapters and retriers run next; they must not run in the middle of a
   /// refresh, nor on the thread that has set a credential.
-  private func release(_ waiters: [RefreshWaiter], _ outcome: RefreshWaiter.Outcome, _ count: Int) {
+  private func release(_ waiters: [RefreshWaiter], _ outcome: RefreshOutcome, _ count: Int) {
     for waiter in waiters {
       tell(waiter.context, .waiting(change: -1), count)
       waiter.context.loop.post { waiter.go(outcome) }
@@ -88,11 +81,5 @@ extension AuthenticationInterceptor {
     guard context.monitors.wants(.refreshes) else { return }
     let event = RefreshEvent(interceptor: name ?? String(describing: Self.self), kind: kind, waiters: waiters)
     context.loop.post { context.monitors.session(context.sessionOrRemains, refresh: event) }
-  }
-}
-
-extension Result {
-  fileprivate var isSuccess: Bool {
-    if case .success = self { true } else { false }
   }
 }

@@ -117,6 +117,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
       case .again where context.isGone: answer(.failure(WeirError.sessionDeinitialized))
       case .proceed, .again: self?.adaptAgain(urlRequest, in: context, answer)
       case .fail(let error): answer(.failure(error))
+      case .excessiveRefresh: answer(.failure(AuthenticationError.excessiveRefresh))
       }
     }
     let (decision, count) = change {
@@ -193,6 +194,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
       switch outcome {
       case .proceed(let version): self?.retry(request, with: version, answer)
       case .fail(let error): answer(.doNotRetryWithError(error))
+      case .excessiveRefresh: answer(.doNotRetryWithError(AuthenticationError.excessiveRefresh))
       case .again where context.isGone: answer(.doNotRetryWithError(WeirError.sessionDeinitialized))
       case .again: if answer.isOpen { self?.retry(request, in: context, answer, seen) }
       }

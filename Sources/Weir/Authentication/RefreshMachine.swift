@@ -55,20 +55,10 @@ struct RefreshMachine<Credential: Sendable, Waiter: Sendable>: Sendable {
     case excessiveRefresh
   }
 
-  /// The result for the requests that waited.
-  enum Outcome {
-    /// Deferred adaptations ask again; retries take place.
-    case proceed(Version)
-    case fail(any Error)
-    case excessiveRefresh
-    /// The requests ask again, as if they had not asked yet.
-    case again
-  }
-
   enum Action {
     case none
     /// Waiters in the order in which they came.
-    case release([Waiter], Outcome)
+    case release([Waiter], RefreshOutcome)
     /// The refresh that was due begins, on behalf of the first waiter.
     case refresh(Call, for: Waiter)
   }
@@ -243,10 +233,41 @@ struct RefreshMachine<Credential: Sendable, Waiter: Sendable>: Sendable {
     return lastTicket
   }
 
-  private mutating func release(_ outcome: Outcome) -> Action {
+  private mutating func release(_ outcome: RefreshOutcome) -> Action {
     let released = waiters.sorted { $0.key < $1.key }.map(\.value.waiter)
     waiters = [:]
     deferredCount = 0
     return .release(released, outcome)
+  }
+}
+
+/// The result for the requests that waited.
+enum RefreshOutcome: Sendable {
+  /// Deferred adaptations ask again; retries take place, with the credential of this version.
+  case proceed(UInt64)
+  case fail(any Error)
+  case excessiveRefresh
+  /// The requests ask again, as if they had not asked yet. Those whose session is gone fail instead.
+  case again
+}
+
+/// The times at which refreshes began; their number within an interval is limited.
+struct RefreshTimes: Sendable {
+  /// Seconds.
+  let interval: Double
+  let maximumAttempts: Int
+  private(set) var times: [MonotonicTime] = []
+
+  /// Whether another refresh may begin; if so, it counts.
+  mutating func begin(at now: MonotonicTime) -> Bool {
+    times.removeAll { now.seconds(since: $0) > interval }
+    guard times.count < maximumAttempts else { return false }
+    times.append(now)
+    return true
+  }
+
+  /// Removes the last time: that refresh did not take place.
+  mutating func withdraw() {
+    _ = times.popLast()
   }
 }

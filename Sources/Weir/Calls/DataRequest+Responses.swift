@@ -1,5 +1,3 @@
-public import Dispatch
-
 extension DataRequest {
   /// Adds a handler that gets the body as it is. It never makes the request ask its retriers.
   ///
@@ -9,7 +7,7 @@ extension DataRequest {
   public func response(
     queue: DispatchQueue? = nil, completionHandler: @escaping @Sendable (WeirDataResponse<Data?>) -> Void
   ) -> Self {
-    adding(ResponseHandler(on: HandlerQueue(queue), completionHandler))
+    addHandler(ResponseHandler(on: HandlerQueue(queue), completionHandler))
   }
 
   /// Adds a handler that gets the value that `serializer` makes of the response.
@@ -19,7 +17,7 @@ extension DataRequest {
     queue: DispatchQueue? = nil, responseSerializer: Serializer,
     completionHandler: @escaping @Sendable (WeirDataResponse<Serializer.SerializedObject>) -> Void
   ) -> Self {
-    adding(
+    addHandler(
       ResponseHandler(on: HandlerQueue(queue), serializing: responseSerializer.lazySerialization, completionHandler))
   }
 
@@ -30,7 +28,7 @@ extension DataRequest {
     queue: DispatchQueue? = nil, responseSerializer: Serializer,
     completionHandler: @escaping @Sendable (WeirDataResponse<Serializer.SerializedObject>) -> Void
   ) -> Self {
-    adding(
+    addHandler(
       ResponseHandler(on: HandlerQueue(queue), serializing: responseSerializer.lazySerialization, completionHandler))
   }
 
@@ -44,7 +42,7 @@ extension DataRequest {
     emptyRequestMethods: Set<HTTPMethod> = DataResponseSerializer.defaultEmptyRequestMethods,
     completionHandler: @escaping @Sendable (WeirDataResponse<Data>) -> Void
   ) -> Self {
-    adding(
+    addHandler(
       ResponseHandler(
         on: HandlerQueue(queue),
         using: DataResponseSerializer(
@@ -63,7 +61,7 @@ extension DataRequest {
     emptyRequestMethods: Set<HTTPMethod> = StringResponseSerializer.defaultEmptyRequestMethods,
     completionHandler: @escaping @Sendable (WeirDataResponse<String>) -> Void
   ) -> Self {
-    adding(
+    addHandler(
       ResponseHandler(
         on: HandlerQueue(queue),
         using: StringResponseSerializer(
@@ -82,7 +80,7 @@ extension DataRequest {
     emptyRequestMethods: Set<HTTPMethod> = DecodableResponseSerializer<Value>.defaultEmptyRequestMethods,
     completionHandler: @escaping @Sendable (WeirDataResponse<Value>) -> Void
   ) -> Self {
-    adding(
+    addHandler(
       ResponseHandler(
         on: HandlerQueue(queue),
         using: DecodableResponseSerializer<Value>(

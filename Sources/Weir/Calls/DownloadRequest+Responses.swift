@@ -1,5 +1,3 @@
-public import Dispatch
-
 extension DownloadRequest {
   /// Adds a handler that gets the URL of the file. It never makes the request ask its retriers.
   ///
@@ -9,7 +7,7 @@ extension DownloadRequest {
   public func response(
     queue: DispatchQueue? = nil, completionHandler: @escaping @Sendable (WeirDownloadResponse<URL?>) -> Void
   ) -> Self {
-    adding(ResponseHandler(downloadOn: HandlerQueue(queue), completionHandler))
+    addHandler(ResponseHandler(downloadOn: HandlerQueue(queue), completionHandler))
   }
 
   /// Adds a handler that gets the value that `serializer` makes of the file. The file is not removed.
@@ -19,7 +17,7 @@ extension DownloadRequest {
     queue: DispatchQueue? = nil, responseSerializer: Serializer,
     completionHandler: @escaping @Sendable (WeirDownloadResponse<Serializer.SerializedObject>) -> Void
   ) -> Self {
-    adding(ResponseHandler(downloadOn: HandlerQueue(queue), by: responseSerializer, completionHandler))
+    addHandler(ResponseHandler(downloadOn: HandlerQueue(queue), by: responseSerializer, completionHandler))
   }
 
   /// Adds a handler for a serializer that has a short name: `.data`, `.string`, `.decodable(of:)`. The file is kept.
@@ -29,7 +27,7 @@ extension DownloadRequest {
     queue: DispatchQueue? = nil, responseSerializer: Serializer,
     completionHandler: @escaping @Sendable (WeirDownloadResponse<Serializer.SerializedObject>) -> Void
   ) -> Self {
-    adding(ResponseHandler(downloadOn: HandlerQueue(queue), by: responseSerializer, completionHandler))
+    addHandler(ResponseHandler(downloadOn: HandlerQueue(queue), by: responseSerializer, completionHandler))
   }
 
   /// Adds a handler that gets the URL of the file.
@@ -38,7 +36,7 @@ extension DownloadRequest {
   public func responseURL(
     queue: DispatchQueue? = nil, completionHandler: @escaping @Sendable (WeirDownloadResponse<URL>) -> Void
   ) -> Self {
-    adding(ResponseHandler(downloadOn: HandlerQueue(queue), by: URLResponseSerializer(), completionHandler))
+    addHandler(ResponseHandler(downloadOn: HandlerQueue(queue), by: URLResponseSerializer(), completionHandler))
   }
 
   /// Adds a handler that gets the file's bytes. An empty file is an error unless the method or the status allows it.

@@ -6,6 +6,11 @@ extension ClosureEventMonitor {
     get { closure() }
     set { set(newValue) }
   }
+  public func request(
+    _ request: Request, didAdaptUsing name: String, duration: TimeInterval, failed error: (any Error)?
+  ) {
+    requestDidAdaptUsing?(request, name, duration, error)
+  }
 
   /// Called for ``EventMonitor/request(_:didStartAttempt:)``.
   @preconcurrency
@@ -13,6 +18,7 @@ extension ClosureEventMonitor {
     get { closure() }
     set { set(newValue) }
   }
+  public func request(_ request: Request, didStartAttempt number: Int) { requestDidStartAttempt?(request, number) }
 
   /// Called for ``EventMonitor/request(_:didEndAttempt:metrics:error:)``.
   @preconcurrency
@@ -20,26 +26,8 @@ extension ClosureEventMonitor {
     get { closure() }
     set { set(newValue) }
   }
-
-  /// Called for ``EventMonitor/request(_:willRetryAfter:source:reason:)``.
-  @preconcurrency
-  public var requestWillRetryAfter: (@Sendable (Request, TimeInterval, RetryDelaySource, RetryReason) -> Void)? {
-    get { closure() }
-    set { set(newValue) }
-  }
-
-  /// Called for ``EventMonitor/request(_:didDenyRetry:)``.
-  @preconcurrency
-  public var requestDidDenyRetry: (@Sendable (Request, RetryDenial) -> Void)? {
-    get { closure() }
-    set { set(newValue) }
-  }
-
-  /// Called for ``EventMonitor/request(_:hedge:)``.
-  @preconcurrency
-  public var requestHedge: (@Sendable (Request, HedgeEvent) -> Void)? {
-    get { closure() }
-    set { set(newValue) }
+  public func request(_ request: Request, didEndAttempt number: Int, metrics: TransferMetrics, error: WeirError?) {
+    requestDidEndAttempt?(request, number, metrics, error)
   }
 
   /// Called for ``EventMonitor/request(_:didReceiveInformationalResponse:)``.
@@ -48,6 +36,53 @@ extension ClosureEventMonitor {
     get { closure() }
     set { set(newValue) }
   }
+  public func request(_ request: Request, didReceiveInformationalResponse response: HTTPURLResponse) {
+    requestDidReceiveInformationalResponse?(request, response)
+  }
+
+  /// Called for ``EventMonitor/request(_:willRetryAfter:source:reason:)``.
+  @preconcurrency
+  public var requestWillRetryAfter: (@Sendable (Request, TimeInterval, RetryDelaySource, RetryReason) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+  public func request(
+    _ request: Request, willRetryAfter delay: TimeInterval, source: RetryDelaySource, reason: RetryReason
+  ) {
+    requestWillRetryAfter?(request, delay, source, reason)
+  }
+
+  /// Called for ``EventMonitor/request(_:didDenyRetry:)``.
+  @preconcurrency
+  public var requestDidDenyRetry: (@Sendable (Request, RetryDenial) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+  public func request(_ request: Request, didDenyRetry denial: RetryDenial) { requestDidDenyRetry?(request, denial) }
+
+  /// Called for ``EventMonitor/request(_:hedge:)``.
+  @preconcurrency
+  public var requestHedge: (@Sendable (Request, HedgeEvent) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+  public func request(_ request: Request, hedge event: HedgeEvent) { requestHedge?(request, event) }
+
+  /// Called for ``EventMonitor/request(_:wasShed:)``.
+  @preconcurrency
+  public var requestWasShed: (@Sendable (Request, ShedReason) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+  public func request(_ request: Request, wasShed reason: ShedReason) { requestWasShed?(request, reason) }
+
+  /// Called for ``EventMonitor/request(_:abandonedIn:)``.
+  @preconcurrency
+  public var requestAbandoned: (@Sendable (Request, AbandonedPhase) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+  public func request(_ request: Request, abandonedIn phase: AbandonedPhase) { requestAbandoned?(request, phase) }
 
   /// Called for ``EventMonitor/request(_:cache:)``.
   @preconcurrency
@@ -55,12 +90,16 @@ extension ClosureEventMonitor {
     get { closure() }
     set { set(newValue) }
   }
+  public func request(_ request: Request, cache result: CacheResult) { requestCacheResult?(request, result) }
 
   /// Called for ``EventMonitor/requestDidSettle(_:outcome:)``.
   @preconcurrency
   public var requestDidSettle: (@Sendable (Request, RequestOutcome) -> Void)? {
     get { closure() }
     set { set(newValue) }
+  }
+  public func requestDidSettle(_ request: Request, outcome: RequestOutcome) {
+    requestDidSettle?(request, outcome)
   }
 
   /// Called for ``EventMonitor/session(_:connectionEvent:)``.
@@ -69,6 +108,9 @@ extension ClosureEventMonitor {
     get { closure() }
     set { set(newValue) }
   }
+  public func session(_ session: Session, connectionEvent event: ConnectionEvent) {
+    sessionConnectionEvent?(session, event)
+  }
 
   /// Called for ``EventMonitor/session(_:loopLag:)``.
   @preconcurrency
@@ -76,12 +118,16 @@ extension ClosureEventMonitor {
     get { closure() }
     set { set(newValue) }
   }
+  public func session(_ session: Session, loopLag lag: TimeInterval) { sessionLoopLag?(session, lag) }
 
   /// Called for ``EventMonitor/session(_:retryBudget:available:)``.
   @preconcurrency
   public var sessionRetryBudget: (@Sendable (Session, Destination, Double) -> Void)? {
     get { closure() }
     set { set(newValue) }
+  }
+  public func session(_ session: Session, retryBudget destination: Destination, available: Double) {
+    sessionRetryBudget?(session, destination, available)
   }
 
   /// Called for ``EventMonitor/session(_:circuit:entered:)``.
@@ -90,19 +136,8 @@ extension ClosureEventMonitor {
     get { closure() }
     set { set(newValue) }
   }
-
-  /// Called for ``EventMonitor/request(_:wasShed:)``.
-  @preconcurrency
-  public var requestWasShed: (@Sendable (Request, ShedReason) -> Void)? {
-    get { closure() }
-    set { set(newValue) }
-  }
-
-  /// Called for ``EventMonitor/request(_:abandonedIn:)``.
-  @preconcurrency
-  public var requestAbandoned: (@Sendable (Request, AbandonedPhase) -> Void)? {
-    get { closure() }
-    set { set(newValue) }
+  public func session(_ session: Session, circuit destination: Destination, entered state: CircuitState) {
+    sessionCircuitEnteredState?(session, destination, state)
   }
 
   /// Called for ``EventMonitor/session(_:overload:entered:)``.
@@ -111,12 +146,18 @@ extension ClosureEventMonitor {
     get { closure() }
     set { set(newValue) }
   }
+  public func session(_ session: Session, overload destination: Destination, entered state: OverloadState) {
+    sessionOverloadEnteredState?(session, destination, state)
+  }
 
   /// Called for ``EventMonitor/session(_:overload:report:)``.
   @preconcurrency
   public var sessionOverloadReport: (@Sendable (Session, Destination, OverloadReport) -> Void)? {
     get { closure() }
     set { set(newValue) }
+  }
+  public func session(_ session: Session, overload destination: Destination, report: OverloadReport) {
+    sessionOverloadReport?(session, destination, report)
   }
 
   /// Called for ``EventMonitor/session(_:endpointsOf:event:)``.
@@ -125,6 +166,9 @@ extension ClosureEventMonitor {
     get { closure() }
     set { set(newValue) }
   }
+  public func session(_ session: Session, endpointsOf origin: Destination, event: EndpointEvent) {
+    sessionEndpointEvent?(session, origin, event)
+  }
 
   /// Called for ``EventMonitor/session(_:refresh:)``.
   @preconcurrency
@@ -132,66 +176,5 @@ extension ClosureEventMonitor {
     get { closure() }
     set { set(newValue) }
   }
-
-  public func request(
-    _ request: Request, didAdaptUsing name: String, duration: TimeInterval, failed error: (any Error)?
-  ) {
-    requestDidAdaptUsing?(request, name, duration, error)
-  }
-
-  public func request(_ request: Request, didStartAttempt number: Int) { requestDidStartAttempt?(request, number) }
-
-  public func request(_ request: Request, didEndAttempt number: Int, metrics: TransferMetrics, error: WeirError?) {
-    requestDidEndAttempt?(request, number, metrics, error)
-  }
-
-  public func request(
-    _ request: Request, willRetryAfter delay: TimeInterval, source: RetryDelaySource, reason: RetryReason
-  ) {
-    requestWillRetryAfter?(request, delay, source, reason)
-  }
-
-  public func request(_ request: Request, didDenyRetry denial: RetryDenial) { requestDidDenyRetry?(request, denial) }
-  public func request(_ request: Request, hedge event: HedgeEvent) { requestHedge?(request, event) }
-  public func request(_ request: Request, cache result: CacheResult) { requestCacheResult?(request, result) }
-
-  public func request(_ request: Request, didReceiveInformationalResponse response: HTTPURLResponse) {
-    requestDidReceiveInformationalResponse?(request, response)
-  }
-
-  public func requestDidSettle(_ request: Request, outcome: RequestOutcome) {
-    requestDidSettle?(request, outcome)
-  }
-
-  public func session(_ session: Session, connectionEvent event: ConnectionEvent) {
-    sessionConnectionEvent?(session, event)
-  }
-
-  public func session(_ session: Session, loopLag lag: TimeInterval) { sessionLoopLag?(session, lag) }
-
-  public func session(_ session: Session, retryBudget destination: Destination, available: Double) {
-    sessionRetryBudget?(session, destination, available)
-  }
-
-  public func session(_ session: Session, circuit destination: Destination, entered state: CircuitState) {
-    sessionCircuitEnteredState?(session, destination, state)
-  }
-
-  public func request(_ request: Request, wasShed reason: ShedReason) { requestWasShed?(request, reason) }
-
-  public func request(_ request: Request, abandonedIn phase: AbandonedPhase) { requestAbandoned?(request, phase) }
-
-  public func session(_ session: Session, overload destination: Destination, entered state: OverloadState) {
-    sessionOverloadEnteredState?(session, destination, state)
-  }
-
-  public func session(_ session: Session, overload destination: Destination, report: OverloadReport) {
-    sessionOverloadReport?(session, destination, report)
-  }
-
-  public func session(_ session: Session, endpointsOf origin: Destination, event: EndpointEvent) {
-    sessionEndpointEvent?(session, origin, event)
-  }
-
   public func session(_ session: Session, refresh event: RefreshEvent) { sessionRefreshEvent?(session, event) }
 }

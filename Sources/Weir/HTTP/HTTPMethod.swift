@@ -25,9 +25,6 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
   /// RFC 9110 section 9.3.8: safe, without a body.
   public static let trace = HTTPMethod(rawValue: "TRACE")
 
-  /// The idempotent methods (RFC 9110 section 9.2.2).
-  static let idempotent = Set(RequestMethods.idempotent.map(HTTPMethod.init))
-
   public let rawValue: String
 
   /// Takes the method as it is; if it is not a token, the request is refused.

@@ -1,4 +1,3 @@
-public import Dispatch
 import Synchronization
 import WeirHTTP
 
@@ -45,7 +44,6 @@ extension Request {
     on queue: DispatchQueue, calling handler: @escaping @Sendable (String) -> Void
   ) -> Self {
     observeDescriptions(CURLObserver(handler: handler, queue: .explicit(queue), isForEachAttempt: false))
-    return self
   }
 
   /// Does the same on the request's handler queue.
@@ -53,10 +51,10 @@ extension Request {
   @discardableResult
   public func cURLDescription(calling handler: @escaping @Sendable (String) -> Void) -> Self {
     observeDescriptions(CURLObserver(handler: handler, queue: .session, isForEachAttempt: false))
-    return self
   }
 
-  func observeDescriptions(_ observer: CURLObserver) {
+  @discardableResult
+  func observeDescriptions(_ observer: CURLObserver) -> Self {
     let isKnown = fields.withLock { fields in
       let isKnown = fields.isURLRequestFinal
       if !fields.machine.isSettled, !isKnown || observer.isForEachAttempt {
@@ -65,6 +63,7 @@ extension Request {
       return isKnown || fields.machine.isSettled
     }
     if isKnown { describe(to: [observer]) }
+    return self
   }
 
   func describe(to observers: [CURLObserver]) {

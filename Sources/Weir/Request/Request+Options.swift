@@ -1,4 +1,3 @@
-public import Dispatch
 import Synchronization
 import WeirCurl
 
@@ -122,16 +121,14 @@ extension Request {
   @preconcurrency
   @discardableResult
   public func downloadProgress(queue: DispatchQueue? = nil, closure: @escaping ProgressHandler) -> Self {
-    observe(\.downloadProgress, RequestObserver(closure, on: HandlerQueue(queue)))
-    return self
+    observe(\.downloadProgress, closure, on: HandlerQueue(queue))
   }
 
   /// Calls `closure` with ``uploadProgress`` as bytes are sent; only the last closure set counts.
   @preconcurrency
   @discardableResult
   public func uploadProgress(queue: DispatchQueue? = nil, closure: @escaping ProgressHandler) -> Self {
-    observe(\.uploadProgress, RequestObserver(closure, on: HandlerQueue(queue)))
-    return self
+    observe(\.uploadProgress, closure, on: HandlerQueue(queue))
   }
 
   /// Calls the closure with the adapted URL request of every attempt, and at once with the latest one if there is one.
@@ -140,8 +137,7 @@ extension Request {
   public func onURLRequestCreation(
     on queue: DispatchQueue? = nil, perform handler: @escaping @Sendable (URLRequest) -> Void
   ) -> Self {
-    observeURLRequests(RequestObserver(handler, on: HandlerQueue(queue)))
-    return self
+    observeURLRequests(on: HandlerQueue(queue), handler)
   }
 
   /// Calls the closure with the task of every attempt, and at once with the latest one if there is one.
@@ -150,20 +146,23 @@ extension Request {
   public func onURLSessionTaskCreation(
     on queue: DispatchQueue? = nil, perform handler: @escaping @Sendable (TransferTask) -> Void
   ) -> Self {
-    observeTasks(RequestObserver(handler, on: HandlerQueue(queue)))
+    observeTasks(on: HandlerQueue(queue), handler)
+  }
+
+  @discardableResult
+  func observeURLRequests(on queue: HandlerQueue, _ handler: @escaping @Sendable (URLRequest) -> Void) -> Self {
+    let latest = observe(\.urlRequest, RequestObserver(handler: handler, queue: queue)) {
+      $0.attempts.last { $0.task != nil }?.hop?.urlRequest
+    }
+    if let latest { deliver(on: queue) { handler(latest) } }
     return self
   }
 
-  func observeURLRequests(_ observer: RequestObserver<@Sendable (URLRequest) -> Void>) {
-    let latest = observe(\.urlRequest, observer) {
-      $0.attempts.last { $0.task != nil }?.hop?.urlRequest
-    }
-    if let latest { deliver(on: observer.queue) { observer.handler(latest) } }
-  }
-
-  func observeTasks(_ observer: RequestObserver<@Sendable (TransferTask) -> Void>) {
-    let latest = observe(\.task, observer) { $0.last(\.task) }
-    if let latest { deliver(on: observer.queue) { observer.handler(latest) } }
+  @discardableResult
+  func observeTasks(on queue: HandlerQueue, _ handler: @escaping @Sendable (TransferTask) -> Void) -> Self {
+    let latest = observe(\.task, RequestObserver(handler: handler, queue: queue)) { $0.last(\.task) }
+    if let latest { deliver(on: queue) { handler(latest) } }
+    return self
   }
 
   /// Changes a field. Its former value is released outside the lock, as the `deinit` of a caller's object may do

@@ -100,7 +100,7 @@ public class Request: @unchecked Sendable {
   func reset() {}
 
   /// The executor on which the URL request is built; nil: the session's choice.
-  var requestExecutor: ((@escaping @Sendable () -> Void) -> Void)? { nil }
+  var requestExecutor: Executor? { nil }
 
   /// Whether two attempts may be under way at once.
   var mayRunTwice: Bool { true }
@@ -121,7 +121,7 @@ public class Request: @unchecked Sendable {
 
   /// The final response's body has ended, whole or with a failure. True: the attempt's end waits until `receiverDone`
   /// says that the file is done with. Called again if the attempt is ended meanwhile. Called on the loop.
-  func bodyEnded(_ failure: URLError?, of attempt: RequestAttempt) -> Bool { false }
+  func bodyEnded(_ failure: URLError?, of runner: TaskRunner) -> Bool { false }
 
   /// The largest body in bytes that may be received; nil: unlimited.
   var maximumBodySize: Int64? { nil }
@@ -167,7 +167,8 @@ public class Request: @unchecked Sendable {
   // MARK: Handlers
 
   /// Adds a handler. The first handler resumes the request later, on the loop, unless that is switched off.
-  final func addHandler(_ handler: ResponseHandler) {
+  @discardableResult
+  final func addHandler(_ handler: ResponseHandler) -> Self {
     let (isSettled, isFirst, own) = fields.withLock { fields in
       fields.handlers.append(handler)
       fields.machine.reopened()
@@ -176,10 +177,11 @@ public class Request: @unchecked Sendable {
     if isSettled {
       context.loop.post { [self] in RequestPipeline.serveLateHandlers(of: self) }
     } else if isFirst,
-      shouldAutomaticallyResume ?? own?.delegate?.startImmediately ?? context.startRequestsImmediately
+      shouldAutomaticallyResume ?? own?.delegate?.startImmediately ?? context.settings.startRequestsImmediately
     {
       context.loop.post { [self] in resumeAutomatically() }
     }
+    return self
   }
 
   /// Does ``resume()`` on the loop, for the first handler.
@@ -284,5 +286,28 @@ extension Progress {
     if total == 0, totalUnitCount > 0 { totalUnitCount = -1 }
     totalUnitCount = total
     completedUnitCount = completed
+  }
+}
+
+/// The refreshes that a request is a part of. The interceptors that perform them wait for the request, so they must not
+/// hold it up.
+final class RefreshScope: Sendable {
+  /// Stands for an interceptor.
+  final class Owner: Sendable {}
+
+  /// Bound while an authenticator's `refresh` runs; Swift tasks that it starts inherit it.
+  @TaskLocal static var current: RefreshScope?
+
+  private let owner: Owner
+  /// The scope of the request that made this refresh necessary, if that request was itself part of a refresh.
+  private let outer: RefreshScope?
+
+  init(of owner: Owner, within outer: RefreshScope?) {
+    self.owner = owner
+    self.outer = outer
+  }
+
+  func isPart(of owner: Owner) -> Bool {
+    self.owner === owner || outer?.isPart(of: owner) == true
   }
 }

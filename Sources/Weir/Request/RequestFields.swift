@@ -7,11 +7,11 @@ struct RequestFields {
   /// The place of the request's pipeline in its session's core; nil while it has none there.
   var place: Int?
   /// The attempts before the present one, in order.
-  private var earlier: [Attempt] = []
+  private var earlier: [AttemptRecord] = []
   /// The attempts beside the present one: those that race with it and those that have lost.
-  private var rivals: [Attempt] = []
+  private var rivals: [AttemptRecord] = []
   /// The present attempt; nil before the first. It is kept apart because usually only this attempt changes.
-  var attempt: Attempt?
+  var attempt: AttemptRecord?
   var retryCount = 0
   var retryReason: RetryReason?
   /// The decision noted by the retrier that is about to answer.
@@ -57,7 +57,7 @@ struct RequestFields {
   var hedge: HedgePlan?
 
   /// All attempts in order, except that the present one is last.
-  var attempts: [Attempt] { attempt.map { earlier + rivals + [$0] } ?? [] }
+  var attempts: [AttemptRecord] { attempt.map { earlier + rivals + [$0] } ?? [] }
 
   var startedCount: Int {
     earlier.count { $0.isStarted } + rivals.count { $0.isStarted } + (attempt?.isStarted == true ? 1 : 0)
@@ -69,19 +69,19 @@ struct RequestFields {
     earlier += rivals
     rivals = []
     if let attempt { earlier.append(attempt) }
-    attempt = Attempt(number: machine.exchange.present)
+    attempt = AttemptRecord(number: machine.exchange.present)
   }
 
   /// Begins an attempt beside the present one.
   mutating func beginRival(_ number: Int, initial: HopRequest, adapted: HopRequest?) {
-    rivals.append(Attempt(number: number, initial: initial, adapted: adapted))
+    rivals.append(AttemptRecord(number: number, initial: initial, adapted: adapted))
   }
 
   /// Changes the attempt with this number: the present one or one beside it.
-  mutating func change(_ number: Int, _ change: (inout Attempt?) -> Void) {
+  mutating func change(_ number: Int, _ change: (inout AttemptRecord?) -> Void) {
     if attempt?.number == number { return change(&attempt) }
     guard let index = rivals.firstIndex(where: { $0.number == number }) else { return }
-    var rival: Attempt? = rivals[index]
+    var rival: AttemptRecord? = rivals[index]
     change(&rival)
     if let rival { rivals[index] = rival }
   }
@@ -130,8 +130,8 @@ struct RequestFields {
     return Array(all.prefix(count))
   }
 
-  /// One run through the pipeline, from the URL request to the task's end.
-  struct Attempt {
+  /// What stays of an attempt: its URL requests, its task and the task's metrics.
+  struct AttemptRecord {
     /// The attempt's number, 1 for the first.
     let number: Int
     var initial: HopRequest?
@@ -169,7 +169,7 @@ struct RequestFields {
   var presentTask: TransferTask? { attempt?.task }
 
   /// The value of the last attempt that has one.
-  func last<Value>(_ value: (Attempt) -> Value?) -> Value? {
+  func last<Value>(_ value: (AttemptRecord) -> Value?) -> Value? {
     attempt.flatMap(value) ?? attempts.last { value($0) != nil }.flatMap(value)
   }
 

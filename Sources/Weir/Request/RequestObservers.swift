@@ -15,17 +15,6 @@ final class RequestObservers: @unchecked Sendable {
   /// Whether the progress objects exist and have to be kept up to date.
   var showsProgress = false
 
-  /// The observers that wait for an attempt.
-  struct OfAttempt {
-    let cURL: [CURLObserver]
-    let urlRequest: RequestObserver<@Sendable (URLRequest) -> Void>?
-    let task: RequestObserver<@Sendable (TransferTask) -> Void>?
-  }
-
-  func ofAttempt() -> OfAttempt {
-    OfAttempt(cURL: takeWaitingForDescription(), urlRequest: urlRequest, task: task)
-  }
-
   /// The observers that wait for an attempt's command line. Those for every attempt stay in the list.
   func takeWaitingForDescription() -> [CURLObserver] {
     let waiting = cURL
@@ -37,11 +26,6 @@ final class RequestObservers: @unchecked Sendable {
 struct RequestObserver<Handler: Sendable>: Sendable {
   let handler: Handler
   let queue: HandlerQueue
-
-  init(_ handler: Handler, on queue: HandlerQueue) {
-    self.handler = handler
-    self.queue = queue
-  }
 }
 
 /// An observer that waits for the final URL request of an attempt, or of each attempt.
@@ -159,17 +143,19 @@ extension Request {
   }
 
   /// Does the same for events without a latest value.
+  @discardableResult
   func observe<Handler>(
-    _ kind: ReferenceWritableKeyPath<RequestObservers, RequestObserver<Handler>?>, _ observer: RequestObserver<Handler>
-  ) {
-    observe(kind, observer) { _ in nil as Void? }
+    _ kind: ReferenceWritableKeyPath<RequestObservers, RequestObserver<Handler>?>, _ handler: Handler,
+    on queue: HandlerQueue
+  ) -> Self {
+    observe(kind, RequestObserver(handler: handler, queue: queue)) { _ in nil as Void? }
+    return self
   }
 
   // MARK: Response heads
 
   func observeResponses(on queue: HandlerQueue, _ handler: @escaping ResponseObserver) -> Self {
-    observe(\.httpResponse, RequestObserver(handler, on: queue))
-    return self
+    observe(\.httpResponse, handler, on: queue)
   }
 
   func observeResponses(

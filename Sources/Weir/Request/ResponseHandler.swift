@@ -49,13 +49,6 @@ struct HandlerValue: Sendable {
   func deliver() { use(.deliver) }
 }
 
-extension Request {
-  func adding(_ handler: ResponseHandler) -> Self {
-    addHandler(handler)
-    return self
-  }
-}
-
 extension SerializationInput {
   var hop: HopRequest? { contents.hop }
   var urlRequest: URLRequest? { hop?.urlRequest }
@@ -82,6 +75,127 @@ extension Result where Failure == WeirError {
       return .success(try serialize())
     } catch {
       return .failure(.serialization(error))
+    }
+  }
+}
+
+// MARK: - Data requests
+
+extension ResponseHandler {
+  /// Gives the body as it is, and asks no retrier.
+  init(on queue: HandlerQueue, _ completion: @escaping @Sendable (WeirDataResponse<Data?>) -> Void) {
+    self.init(queue: queue, consultsRetriers: false, readsBody: false) { input in
+      let now = MonotonicTime.now
+      return HandlerValue(input.failure.map { .failure($0) } ?? .success(input.data), of: input, now, now, completion)
+    }
+  }
+
+  /// Gives the value that a serializer makes of the response.
+  init<Value: Sendable>(
+    on queue: HandlerQueue, serializing serialize: @escaping LazySerialization<Value>,
+    _ completion: @escaping @Sendable (WeirDataResponse<Value>) -> Void
+  ) {
+    self.init(queue: queue, consultsRetriers: true, readsBody: true) { input in
+      let began = MonotonicTime.now
+      let result = input.result { try serialize(input.hop, input.response, input.data, input.error) }
+      return HandlerValue(result, of: input, began, .now, completion)
+    }
+  }
+
+  /// Does the same for one of weir's own serializers, which need no built `HTTPURLResponse`.
+  init<Value: Sendable>(
+    on queue: HandlerQueue, using serializer: some LazyResponseSerializer<Value>,
+    _ completion: @escaping @Sendable (WeirDataResponse<Value>) -> Void
+  ) {
+    self.init(queue: queue, consultsRetriers: true, readsBody: serializer.readsBody) { input in
+      let began = MonotonicTime.now
+      let result = input.result {
+        try serializer.serialize(hop: input.hop, lazyResponse: input.response, data: input.data, error: input.error)
+      }
+      return HandlerValue(result, of: input, began, .now, completion)
+    }
+  }
+}
+
+extension HandlerValue {
+  /// The only place where a data request's response is put together.
+  fileprivate init<Value: Sendable>(
+    _ result: Result<Value, WeirError>, of input: SerializationInput, _ began: MonotonicTime, _ ended: MonotonicTime,
+    _ completion: @escaping @Sendable (WeirDataResponse<Value>) -> Void
+  ) {
+    let response = WeirDataResponse(
+      contents: input.contents, serializationDuration: ended.seconds(since: began), result: result,
+      timeline: input.timeline(serializationCompleted: ended))
+    self.init(error: result.failure, duration: response.serializationDuration) { use in
+      switch use {
+      case .announce(let request, let monitors):
+        guard let request = request as? DataRequest else { return }
+        if let plain = response as? WeirDataResponse<Data?> {
+          monitors.request(request, didParseResponse: plain)
+        } else {
+          monitors.request(request, didParseResponse: response)
+        }
+      case .deliver: completion(response)
+      }
+    }
+  }
+}
+
+// MARK: - Downloads
+
+extension ResponseHandler {
+  /// Gives the file's URL as it is, and asks no retrier.
+  init(downloadOn queue: HandlerQueue, _ completion: @escaping @Sendable (WeirDownloadResponse<URL?>) -> Void) {
+    self.init(queue: queue, consultsRetriers: false, readsBody: false) { input in
+      let now = MonotonicTime.now
+      return HandlerValue(
+        input.failure.map { .failure($0) } ?? .success(input.fileURL), of: input, now, now, completion)
+    }
+  }
+
+  /// Gives the value that a serializer makes of the file.
+  init<Serializer: DownloadResponseSerializerProtocol>(
+    downloadOn queue: HandlerQueue, by serializer: Serializer,
+    _ completion: @escaping @Sendable (WeirDownloadResponse<Serializer.SerializedObject>) -> Void
+  ) {
+    let readsFile = Serializer.self != URLResponseSerializer.self
+    self.init(queue: queue, consultsRetriers: true, readsBody: readsFile, readsFile: readsFile) { input in
+      let began = MonotonicTime.now
+      let result = input.result {
+        try serializer.serializeDownload(
+          request: input.urlRequest, response: input.response?.response, fileURL: input.fileURL, error: input.error)
+      }
+      return HandlerValue(result, of: input, began, .now, completion)
+    }
+  }
+}
+
+extension SerializationInput {
+  fileprivate var fileURL: URL? { (request as? DownloadRequest)?.fileURL }
+}
+
+extension HandlerValue {
+  /// The only place where a download's response is put together.
+  fileprivate init<Value: Sendable>(
+    _ result: Result<Value, WeirError>, of input: SerializationInput, _ began: MonotonicTime, _ ended: MonotonicTime,
+    _ completion: @escaping @Sendable (WeirDownloadResponse<Value>) -> Void
+  ) {
+    let response = WeirDownloadResponse(
+      request: input.urlRequest, lazyResponse: input.response, fileURL: input.fileURL,
+      resumeData: (input.request as? DownloadRequest)?.resumeData, metrics: input.metrics,
+      serializationDuration: ended.seconds(since: began), result: result,
+      timeline: input.timeline(serializationCompleted: ended))
+    self.init(error: result.failure, duration: response.serializationDuration) { use in
+      switch use {
+      case .announce(let request, let monitors):
+        guard let request = request as? DownloadRequest else { return }
+        if let plain = response as? WeirDownloadResponse<URL?> {
+          monitors.request(request, didParseResponse: plain)
+        } else {
+          monitors.request(request, didParseResponse: response)
+        }
+      case .deliver: completion(response)
+      }
     }
   }
 }

@@ -72,13 +72,11 @@ extension DataResponse {
 
 extension Result {
   var success: Success? {
-    guard case .success(let value) = self else { return nil }
-    return value
+    if case .success(let value) = self { value } else { nil }
   }
 
   var failure: Failure? {
-    guard case .failure(let error) = self else { return nil }
-    return error
+    if case .failure(let error) = self { error } else { nil }
   }
 
   func tryMap<New>(_ transform: (Success) throws -> New) -> Result<New, any Error> {
@@ -87,5 +85,21 @@ extension Result {
 
   func tryMapError<New: Error>(_ transform: (Failure) throws -> New) -> Result<Success, any Error> {
     flatMapError { error in Result<Success, any Error> { throw try transform(error) } }
+  }
+}
+
+/// The last attempt's request, head, body and metrics. An object, as a generic response copies each of its own
+/// properties by their types' metadata.
+final class ResponseContents: Sendable {
+  let hop: HopRequest?
+  let head: LazyHTTPResponse?
+  let data: Data?
+  let metrics: TransferMetrics?
+
+  init(hop: HopRequest?, head: LazyHTTPResponse?, data: Data?, metrics: TransferMetrics?) {
+    self.hop = hop
+    self.head = head
+    self.data = data
+    self.metrics = metrics
   }
 }

@@ -1,3 +1,5 @@
+import WeirHTTP
+
 /// Retries failures that are likely to pass, with an exponential delay.
 ///
 /// A request is retried if it has retries left, its method is idempotent (RFC 9110 section 9.2.2), and its status or
@@ -86,6 +88,30 @@ open class RetryPolicy: RequestInterceptor, NamedInterceptor, RetryOnlyIntercept
   open func shouldRetry(request: Request, dueTo error: any Error) -> Bool {
     rules.isRetryable(RetryRules.Failure(request, error))
   }
+
+  // MARK: Defaults
+
+  /// At most two retries: three attempts in all.
+  public static let defaultRetryLimit: UInt = 2
+  /// The factor by which each delay is longer than the one before.
+  public static let defaultExponentialBackoffBase: UInt = 2
+  /// The scale of the delays, in seconds.
+  public static let defaultExponentialBackoffScale: Double = 0.5
+
+  /// The idempotent methods (RFC 9110 section 9.2.2).
+  public static let defaultRetryableHTTPMethods: Set<HTTPMethod> = Set(RequestMethods.idempotent.map(HTTPMethod.init))
+
+  /// Timeout, server error, bad gateway, unavailable, gateway timeout.
+  public static let defaultRetryableHTTPStatusCodes: Set<Int> = [408, 500, 502, 503, 504]
+
+  /// Header fields by which a server, or a proxy in front of it, says that another attempt is useless: `X-No-Retry`,
+  /// and the field that Envoy sets on responses of its rate limiter.
+  public static let defaultFinalResponseFields = ["X-No-Retry", "x-envoy-ratelimited"]
+
+  /// The codes of failures of the network, or of a server for a moment. A failure that the same request would meet
+  /// again is not among them.
+  public static let defaultRetryableURLErrorCodes = Set(
+    RetryRules.transientCodes.compactMap { URLError.Code(rawValue: $0.rawValue) })
 }
 
 extension RetryRules.Failure {
@@ -135,5 +161,41 @@ extension RequestInterceptor where Self == RetryPolicy {
       retryLimit: limit,
       retryableHTTPStatusCodes: RetryPolicy.defaultRetryableHTTPStatusCodes.union([425, 429]),
       jitter: .full, maximumDelay: 20)
+  }
+}
+
+/// Retries idempotent requests whose connection was lost, and nothing else.
+// Sendable: the class adds no stored properties.
+open class ConnectionLostRetryPolicy: RetryPolicy, @unchecked Sendable {
+  /// Makes a policy with limits and methods, by the rules of ``RetryPolicy``. It retries no status codes.
+  public init(
+    retryLimit: UInt = RetryPolicy.defaultRetryLimit,
+    exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,
+    exponentialBackoffScale: Double = RetryPolicy.defaultExponentialBackoffScale,
+    retryableHTTPMethods: Set<HTTPMethod> = RetryPolicy.defaultRetryableHTTPMethods,
+    jitter: Jitter = .none, maximumDelay: TimeInterval = 60, respectsRetryAfter: Bool = true, name: String? = nil
+  ) {
+    super.init(
+      retryLimit: retryLimit, exponentialBackoffBase: exponentialBackoffBase,
+      exponentialBackoffScale: exponentialBackoffScale, retryableHTTPMethods: retryableHTTPMethods,
+      retryableHTTPStatusCodes: [], retryableURLErrorCodes: [.networkConnectionLost], jitter: jitter,
+      maximumDelay: maximumDelay, respectsRetryAfter: respectsRetryAfter, name: name)
+  }
+}
+
+extension RequestInterceptor where Self == ConnectionLostRetryPolicy {
+  /// A policy that retries lost connections, with all defaults.
+  public static var connectionLostRetryPolicy: ConnectionLostRetryPolicy { ConnectionLostRetryPolicy() }
+
+  /// A policy that retries lost connections.
+  public static func connectionLostRetryPolicy(
+    retryLimit: UInt = RetryPolicy.defaultRetryLimit,
+    exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,
+    exponentialBackoffScale: Double = RetryPolicy.defaultExponentialBackoffScale,
+    retryableHTTPMethods: Set<HTTPMethod> = RetryPolicy.defaultRetryableHTTPMethods
+  ) -> ConnectionLostRetryPolicy {
+    ConnectionLostRetryPolicy(
+      retryLimit: retryLimit, exponentialBackoffBase: exponentialBackoffBase,
+      exponentialBackoffScale: exponentialBackoffScale, retryableHTTPMethods: retryableHTTPMethods)
   }
 }

@@ -52,49 +52,44 @@ public final class Session: Sendable {
   ) {
     let (loop, defect) = Self.makeLoop()
     self.init(
-      loop: loop, defect: defect, shared: DestinationTable(), configuration: configuration, rootQueue: rootQueue,
-      startRequestsImmediately: startRequestsImmediately, requestSetup: requestSetup, requestQueue: requestQueue,
-      serializationQueue: serializationQueue, interceptor: interceptor, serverTrustManager: serverTrustManager,
-      redirectHandler: redirectHandler, cachedResponseHandler: cachedResponseHandler, eventMonitors: eventMonitors)
+      SessionContext(
+        loop: loop, defect: defect, shared: DestinationTable(), configuration: configuration,
+        queues: SessionContext.Queues(
+          root: rootQueue, request: requestQueue, serialization: serializationQueue,
+          completion: configuration.completionQueue),
+        settings: SessionContext.Settings(
+          interceptor: interceptor, serverTrustManager: serverTrustManager, redirectHandler: redirectHandler,
+          cachedResponseHandler: cachedResponseHandler, startRequestsImmediately: startRequestsImmediately,
+          requestSetup: requestSetup),
+        monitors: eventMonitors))
+    context.attach(self)
+    watchLoop()
   }
 
   /// Makes a session on a loop that others use too. It shares the state per destination with the whole process.
-  ///
-  /// - Parameter defect: The reason why the session can't work; every request fails with it.
-  package init(
-    loop: EventLoop, defect: WeirError? = nil, shared table: DestinationTable,
-    configuration: SessionConfiguration = .default,
-    rootQueue: DispatchQueue? = nil, startRequestsImmediately: Bool = true, requestSetup: RequestSetup = .lazy,
-    requestQueue: DispatchQueue? = nil, serializationQueue: DispatchQueue? = nil,
-    interceptor: (any RequestInterceptor)? = nil, serverTrustManager: ServerTrustManager? = nil,
-    redirectHandler: (any RedirectHandler)? = nil, cachedResponseHandler: (any CachedResponseHandler)? = nil,
+  package convenience init(
+    loop: EventLoop, shared table: DestinationTable, configuration: SessionConfiguration = .default,
+    interceptor: (any RequestInterceptor)? = nil, redirectHandler: (any RedirectHandler)? = nil,
     eventMonitors: [any EventMonitor] = []
   ) {
-    let monitors = CompositeEventMonitor(eventMonitors)
-    let core = LoopBound(
-      SessionCore(
-        loop: loop, defect: defect, configuration: configuration,
-        trustRules: serverTrustManager.map { TrustRules($0, configuration.tls) }, monitors: monitors, table: table),
-      on: loop)
-    let root = rootQueue.map { DispatchQueue(label: "weir.session.root", target: $0) }
-    context = SessionContext(
-      loop: loop, core: core, configuration: configuration,
-      queues: SessionContext.Queues(
-        root: root, request: requestQueue ?? root, bodies: requestQueue, serialization: serializationQueue,
-        completion: configuration.completionQueue
-          ?? DispatchQueue(label: "weir.session.completion", attributes: .concurrent)),
-      interceptor: interceptor, serverTrustManager: serverTrustManager, redirectHandler: redirectHandler,
-      cachedResponseHandler: cachedResponseHandler, monitors: monitors,
-      startRequestsImmediately: startRequestsImmediately, requestSetup: requestSetup)
-    isOver = false
+    self.init(
+      SessionContext(
+        loop: loop, shared: table, configuration: configuration,
+        queues: SessionContext.Queues(completion: configuration.completionQueue),
+        settings: SessionContext.Settings(interceptor: interceptor, redirectHandler: redirectHandler),
+        monitors: eventMonitors))
     context.attach(self)
-    watchLoop(monitors)
+    watchLoop()
+  }
+
+  private init(_ context: SessionContext, isOver: Bool = false) {
+    self.context = context
+    self.isOver = isOver
   }
 
   /// Makes an object that stands for a released session in the events of its end.
-  init(remainsOf context: SessionContext) {
-    self.context = context
-    isOver = true
+  convenience init(remainsOf context: SessionContext) {
+    self.init(context, isOver: true)
   }
 
   deinit {
@@ -118,17 +113,17 @@ public final class Session: Sendable {
   /// The queue of handlers without a queue argument.
   public var completionQueue: DispatchQueue { context.queues.completion }
   /// Whether the first response handler resumes a request that does not say otherwise.
-  public var startRequestsImmediately: Bool { context.startRequestsImmediately }
+  public var startRequestsImmediately: Bool { context.settings.startRequestsImmediately }
   /// The time at which URL requests and tasks are made.
-  public var requestSetup: RequestSetup { context.requestSetup }
+  public var requestSetup: RequestSetup { context.settings.requestSetup }
   /// Adapts and retries every request, before the request's own interceptor.
-  public var interceptor: (any RequestInterceptor)? { context.interceptor }
+  public var interceptor: (any RequestInterceptor)? { context.settings.interceptor }
   /// Decides how servers have to prove their identity; nil: the configuration's ``SessionConfiguration/tls`` decides.
-  public var serverTrustManager: ServerTrustManager? { context.serverTrustManager }
+  public var serverTrustManager: ServerTrustManager? { context.settings.serverTrustManager }
   /// Decides about redirects of requests without a redirect handler of their own; nil: redirects are followed.
-  public var redirectHandler: (any RedirectHandler)? { context.redirectHandler }
+  public var redirectHandler: (any RedirectHandler)? { context.settings.redirectHandler }
   /// Decides which responses are stored for requests without a handler of their own; nil: all that may be stored.
-  public var cachedResponseHandler: (any CachedResponseHandler)? { context.cachedResponseHandler }
+  public var cachedResponseHandler: (any CachedResponseHandler)? { context.settings.cachedResponseHandler }
   /// The monitors that get the events of all of the session's requests.
   public var eventMonitor: CompositeEventMonitor { context.monitors }
   /// The configuration with which the session was made.
@@ -143,7 +138,7 @@ public final class Session: Sendable {
   public func withAllRequests(perform action: @escaping @Sendable (Set<Request>) -> Void) {
     context.loop.post { [context] in
       let requests = context.core.value.activeRequests
-      if let root = context.queues.root { root.async { action(requests) } } else { action(requests) }
+      context.onRootQueue { action(requests) }
     }
   }
 
@@ -182,13 +177,12 @@ public final class Session: Sendable {
   }
 
   /// Tells the core its session and, if a monitor wants it, starts reporting the loop's lag.
-  private func watchLoop(_ monitors: CompositeEventMonitor) {
+  private func watchLoop() {
     context.loop.run { [weak self, context] in
       context.core.value.session = self
-      guard monitors.wants(.session) else { return }
-      context.loop.observeLag { [weak self] lag in
-        guard let self else { return }
-        monitors.session(self, loopLag: lag)
+      guard context.monitors.wants(.session) else { return }
+      context.loop.observeLag { [weak self, monitors = context.monitors] lag in
+        if let self { monitors.session(self, loopLag: lag) }
       }
     }
   }

@@ -8,57 +8,68 @@ final class SessionContext: Sendable {
   let core: LoopBound<SessionCore>
   let configuration: SessionConfiguration
   let queues: Queues
-  let interceptor: (any RequestInterceptor)?
-  let serverTrustManager: ServerTrustManager?
-  let redirectHandler: (any RedirectHandler)?
-  let cachedResponseHandler: (any CachedResponseHandler)?
+  let settings: Settings
   let cache: ResponseCache?
   let monitors: CompositeEventMonitor
-  let startRequestsImmediately: Bool
-  let requestSetup: Session.RequestSetup
   /// For work that takes long but never blocks on others: files, serializers and compressors of large bodies.
-  let workers: WorkerPool
+  let workers = WorkerPool(name: "weir.workers", width: 2)
   /// For the caller's code that may block without end: reading streams and making bodies.
-  let readers: WorkerPool
+  let readers = WorkerPool(name: "weir.readers", width: 64)
   let bodyMemory = BodyMemory()
   private let owner = Mutex(WeakSession())
 
   /// The queues on which user code runs; nil is the event loop.
   struct Queues: Sendable {
-    var root: DispatchQueue?
-    var request: DispatchQueue?
+    let root: DispatchQueue?
+    let request: DispatchQueue?
     /// The queue on which bodies are made; nil: workers, as that may take long.
-    var bodies: DispatchQueue?
-    var serialization: DispatchQueue?
-    var completion: DispatchQueue
+    let bodies: DispatchQueue?
+    let serialization: DispatchQueue?
+    let completion: DispatchQueue
+
+    init(
+      root: DispatchQueue? = nil, request: DispatchQueue? = nil, serialization: DispatchQueue? = nil,
+      completion: DispatchQueue?
+    ) {
+      self.root = root.map { DispatchQueue(label: "weir.session.root", target: $0) }
+      self.request = request ?? self.root
+      bodies = request
+      self.serialization = serialization
+      self.completion = completion ?? DispatchQueue(label: "weir.session.completion", attributes: .concurrent)
+    }
+  }
+
+  /// The code of the caller's that serves all requests, and how requests start.
+  struct Settings: Sendable {
+    var interceptor: (any RequestInterceptor)?
+    var serverTrustManager: ServerTrustManager?
+    var redirectHandler: (any RedirectHandler)?
+    var cachedResponseHandler: (any CachedResponseHandler)?
+    var startRequestsImmediately = true
+    var requestSetup = Session.RequestSetup.lazy
   }
 
   private struct WeakSession: Sendable {
     weak var session: Session?
   }
 
+  /// - Parameter defect: The reason why the session can't work; every request fails with it.
   init(
-    loop: EventLoop, core: LoopBound<SessionCore>, configuration: SessionConfiguration, queues: Queues,
-    interceptor: (any RequestInterceptor)?, serverTrustManager: ServerTrustManager?,
-    redirectHandler: (any RedirectHandler)?, cachedResponseHandler: (any CachedResponseHandler)?,
-    monitors: CompositeEventMonitor, startRequestsImmediately: Bool,
-    requestSetup: Session.RequestSetup
+    loop: EventLoop, defect: WeirError? = nil, shared table: DestinationTable, configuration: SessionConfiguration,
+    queues: Queues, settings: Settings, monitors: [any EventMonitor]
   ) {
     self.loop = loop
-    self.core = core
     self.configuration = configuration
     self.queues = queues
-    self.interceptor = interceptor
-    self.serverTrustManager = serverTrustManager
-    self.redirectHandler = redirectHandler
-    self.cachedResponseHandler = cachedResponseHandler
-    self.monitors = monitors
-    self.startRequestsImmediately = startRequestsImmediately
-    self.requestSetup = requestSetup
-    let workers = WorkerPool(name: "weir.workers", width: 2)
-    self.workers = workers
-    cache = configuration.urlCache.map { ResponseCache($0, workers: workers) }
-    readers = WorkerPool(name: "weir.readers", width: 64)
+    self.settings = settings
+    self.monitors = CompositeEventMonitor(monitors)
+    cache = configuration.urlCache.map { [workers] in ResponseCache($0, workers: workers) }
+    core = LoopBound(
+      SessionCore(
+        loop: loop, defect: defect, configuration: configuration,
+        trustRules: settings.serverTrustManager.map { TrustRules($0, configuration.tls) }, monitors: self.monitors,
+        table: table),
+      on: loop)
   }
 
   /// The session, as long as it is retained.
@@ -73,4 +84,27 @@ final class SessionContext: Sendable {
   func attach(_ session: Session) {
     owner.withLock { $0.session = session }
   }
+
+  // MARK: Executors
+
+  /// Runs code of the caller's on the root queue; without one, at once.
+  func onRootQueue(_ work: @escaping @Sendable () -> Void) {
+    if let root = queues.root { root.async(execute: work) } else { work() }
+  }
+
+  /// The executor of a serializer that reads so many bytes; nil: the loop, which more than 64 KiB would hold up.
+  func serializationExecutor(reading count: Int) -> Executor? {
+    queues.serialization?.executor ?? (count > 64 << 10 ? workers.executor : nil)
+  }
+}
+
+/// Runs work on another thread than the loop's.
+typealias Executor = (@escaping @Sendable () -> Void) -> Void
+
+extension DispatchQueue {
+  var executor: Executor { { work in self.async(execute: work) } }
+}
+
+extension WorkerPool {
+  var executor: Executor { { work in self.submit(work) } }
 }

@@ -208,9 +208,9 @@ final class SessionCore {
   /// The adapters of the request's URL requests: the session's, then the request's own.
   func adapters(of request: Request) -> [NamedAdapter] {
     let hasOwn = request.fields.withLock { $0.hasInterceptor }
-    if !hasOwn, case .none = request.context.interceptor { return [] }
+    if !hasOwn, case .none = request.context.settings.interceptor { return [] }
     let own = request.interceptor
-    guard let shared = request.context.interceptor else { return own.map { types.adapters(of: $0) } ?? [] }
+    guard let shared = request.context.settings.interceptor else { return own.map { types.adapters(of: $0) } ?? [] }
     let known = sessionAdapters ?? types.adapters(of: shared)
     sessionAdapters = known
     return own.map { known + types.adapters(of: $0) } ?? known
@@ -220,7 +220,7 @@ final class SessionCore {
 
   /// The retriers to ask about a failure: the session's, then the request's own.
   func retriers(of request: Request) -> [any RequestRetrier] {
-    [request.context.interceptor, request.interceptor].flatMap { $0.map { types.retriers(of: $0) } ?? [] }
+    [request.context.settings.interceptor, request.interceptor].flatMap { $0.map { types.retriers(of: $0) } ?? [] }
   }
 
   func nextTaskIdentifier() -> Int {
@@ -246,5 +246,35 @@ final class SessionCore {
     transport.close()
     // The transport may still report events of its end; they need the session until then.
     loop.atEndOfTurn { [session] in withExtendedLifetime(session) {} }
+  }
+}
+
+/// The pipelines of active requests. A place keeps its pipeline until that is removed, and then serves another one.
+struct ActivePipelines {
+  private var places: [RequestPipeline?] = []
+  private var free: [Int] = []
+
+  var isEmpty: Bool { places.count == free.count }
+
+  /// In no particular order.
+  var all: [RequestPipeline] { places.compactMap { $0 } }
+
+  /// Nil at no place.
+  subscript(place: Int?) -> RequestPipeline? { place.flatMap { places[$0] } }
+
+  mutating func add(_ pipeline: RequestPipeline) -> Int {
+    if let place = free.popLast() {
+      places[place] = pipeline
+      return place
+    }
+    places.append(pipeline)
+    return places.count - 1
+  }
+
+  mutating func remove(at place: Int?) -> RequestPipeline? {
+    guard let place, let pipeline = places[place] else { return nil }
+    places[place] = nil
+    free.append(place)
+    return pipeline
   }
 }

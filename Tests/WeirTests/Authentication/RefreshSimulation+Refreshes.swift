@@ -97,7 +97,7 @@ extension RefreshSimulation {
     }
   }
 
-  mutating func release(_ waiters: [Int], _ outcome: Machine.Outcome) {
+  mutating func release(_ waiters: [Int], _ outcome: RefreshOutcome) {
     let expected = requests.indices.filter(isWaiting)
     expect(waiters.sorted() == expected, "\(waiters) are released, \(expected) wait")
     var tickets: [UInt64] = []

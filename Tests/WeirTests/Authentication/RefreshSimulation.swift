@@ -39,7 +39,7 @@ struct RefreshSimulation {
   var now = MonotonicTime(nanoseconds: 0)
   var requests: [Request] = []
   /// Released, and not yet told: each session's loop does that in its order.
-  var released: [(request: Int, outcome: Machine.Outcome)] = []
+  var released: [(request: Int, outcome: RefreshOutcome)] = []
 
   // What is true, found out independently.
   var current: Int?

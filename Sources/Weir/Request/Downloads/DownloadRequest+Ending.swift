@@ -16,13 +16,13 @@ extension DownloadRequest {
     case written
   }
 
-  private func wish(_ failure: URLError, _ attempt: RequestAttempt) -> Wish {
+  private func wish(_ failure: URLError, _ runner: TaskRunner) -> Wish {
     let error = fields.withLock { $0.error }
     switch (failure.code, error) {
     case (.cannotWriteToFile, _), (.dataLengthExceedsMaximum, _), (.cannotDecodeContentData, _): return .removal
     case (.cancelled, .explicitlyCancelled?):
       if !result.withLock({ $0.wantsResumeData }) { return .nothing }
-      return attempt.attempt.hasGivenUp ? .written : .all
+      return runner.attempt.hasGivenUp ? .written : .all
     // The deadline has passed, which the transfer does not know.
     case (.cancelled, .sessionTaskFailed?): return .written
     // The task alone was cancelled, or the session was released.
@@ -32,37 +32,37 @@ extension DownloadRequest {
   }
 
   /// Completes, leaves or removes the file once no more bytes come. True: the attempt waits until that is done.
-  func end(_ failure: URLError?, _ attempt: RequestAttempt) -> Bool {
+  func end(_ failure: URLError?, _ runner: TaskRunner) -> Bool {
     guard let sink = flow.sink else {
-      if let failure { attempt.body.failure = leavingPartial(failure) }
+      if let failure { runner.body.failure = leavingPartial(failure) }
       return false
     }
     switch sink.stage {
-    case .receiving: return endBody(sink, failure, attempt)
+    case .receiving: return endBody(sink, failure, runner)
     // Called again: the attempt was ended from outside while it waited.
-    case .flushing: return endAgain(sink, failure, attempt)
+    case .flushing: return endAgain(sink, failure, runner)
     case .ending: abandon(sink)
     case .over: break
     }
     return false
   }
 
-  private func endBody(_ sink: DownloadSink, _ failure: URLError?, _ attempt: RequestAttempt) -> Bool {
+  private func endBody(_ sink: DownloadSink, _ failure: URLError?, _ runner: TaskRunner) -> Bool {
     var failure = failure
     if failure == nil, let wrong = sink.lengthFailure {
-      attempt.body.failure = wrong
+      runner.body.failure = wrong
       failure = wrong
     }
-    guard let failure else { return flush(sink, nil, attempt) }
-    switch sink.isTooLong ? .removal : wish(failure, attempt) {
+    guard let failure else { return flush(sink, nil, runner) }
+    switch sink.isTooLong ? .removal : wish(failure, runner) {
     case .nothing: abandon(sink)
-    case .written: leaveWritten(sink, attempt)
+    case .written: leaveWritten(sink, runner)
     case .removal:
       remove(sink, failure)
       return true
     case .all:
-      limitWait(attempt)
-      if sink.validator != nil { return flush(sink, failure, attempt) }
+      limitWait(runner)
+      if sink.validator != nil { return flush(sink, failure, runner) }
       remove(sink, failure)
       return true
     }
@@ -70,25 +70,25 @@ extension DownloadRequest {
   }
 
   /// Called when the outcome has been fixed meanwhile, or the wait for workers took too long.
-  private func endAgain(_ sink: DownloadSink, _ failure: URLError?, _ attempt: RequestAttempt) -> Bool {
+  private func endAgain(_ sink: DownloadSink, _ failure: URLError?, _ runner: TaskRunner) -> Bool {
     guard let failure else { return true }
-    switch wish(failure, attempt) {
+    switch wish(failure, runner) {
     case .nothing, .removal: abandon(sink)
-    case .written: leaveWritten(sink, attempt)
+    case .written: leaveWritten(sink, runner)
     case .all:
       sink.stage = .flushing(failure)
-      limitWait(attempt)
+      limitWait(runner)
       return true
     }
     return false
   }
 
   /// Limits the wait of a cancelled request, as the workers may be busy for longer.
-  private func limitWait(_ attempt: RequestAttempt) {
-    if isCancelled { attempt.limitReceiver() }
+  private func limitWait(_ runner: TaskRunner) {
+    if isCancelled { runner.limitReceiver() }
   }
 
-  private func flush(_ sink: DownloadSink, _ failure: URLError?, _ attempt: RequestAttempt) -> Bool {
+  private func flush(_ sink: DownloadSink, _ failure: URLError?, _ runner: TaskRunner) -> Bool {
     sink.stage = .flushing(failure)
     guard sink.buffer.isEmpty else {
       write(sink)
@@ -99,7 +99,7 @@ extension DownloadRequest {
       return true
     }
     guard let told = leave(sink, failure) else { return true }
-    attempt.body.failure = told
+    runner.body.failure = told
     return false
   }
 
@@ -136,14 +136,14 @@ extension DownloadRequest {
   }
 
   /// Leaves resume data although the outcome is fixed. The error is set already, and gets the resume data added.
-  private func leaveWritten(_ sink: DownloadSink, _ attempt: RequestAttempt) {
+  private func leaveWritten(_ sink: DownloadSink, _ runner: TaskRunner) {
     guard let (data, bytes) = resumeData(of: sink) else { return abandon(sink) }
     sink.stage = .over
     flow.left = (sink.file, data)
     lane.submit { [file = sink.file] in file.leave(at: data.offset) }
     result.withLock { $0.resumeData = bytes }
     guard let error = fields.withLock({ $0.error }) else { return }
-    attempt.pipeline.record(telling(error))
+    runner.pipeline.record(telling(error))
   }
 
   /// Nil if nothing has come, nothing is missing, or the request is not a GET that can be repeated.
@@ -158,9 +158,9 @@ extension DownloadRequest {
   }
 
   private func ended(_ sink: DownloadSink, _ failure: URLError) {
-    guard case .ending = sink.stage, let attempt = context.core.value.pipeline(of: self)?.attempt else { return }
+    guard case .ending = sink.stage, let runner = context.core.value.pipeline(of: self)?.attempt else { return }
     sink.stage = .over
-    attempt.receiverDone(leavingPartial(failure))
+    runner.receiverDone(leavingPartial(failure))
   }
 
   /// Adds to the error of a transfer the resume data that the request would leave with it.

@@ -8,32 +8,32 @@ extension DownloadRequest {
   // MARK: The head
 
   func begin(_ response: LazyHTTPResponse) {
-    guard let attempt = pipeline?.attempt else { return }
-    let expected = attempt.body.decoder == nil ? attempt.task.countOfBytesExpectedToReceive : -1
+    guard let runner = pipeline?.attempt else { return }
+    let expected = runner.body.decoder == nil ? runner.task.countOfBytesExpectedToReceive : -1
     if let partial = flow.partial ?? takePartial() {
       switch partial.rule.verdict(on: response) {
       case .append(let length, let total):
         flow.partial = nil
-        return append(response, to: partial, attempt, length, total)
+        return append(response, to: partial, runner, length, total)
       case .whole, .askAgain: dropPartial()
       case .other: break
       }
     }
     flow.sink = DownloadSink(
       PartialFile(in: directory), number: nextSink(), total: expected < 0 ? nil : expected,
-      validator: Resumability.validator(of: response, to: attempt.hop.request.urlRequest, isRest: false))
+      validator: Resumability.validator(of: response, to: runner.hop.request.urlRequest, isRest: false))
   }
 
   private func append(
-    _ response: LazyHTTPResponse, to partial: OpenPartial, _ attempt: RequestAttempt, _ length: Int64, _ total: Int64?
+    _ response: LazyHTTPResponse, to partial: OpenPartial, _ runner: TaskRunner, _ length: Int64, _ total: Int64?
   ) {
     result.withLock { $0.plan = .appending(partial.data) }
     flow.sink = DownloadSink(
       partial.file, number: nextSink(), offset: partial.data.offset, length: length, total: total,
-      validator: Resumability.validator(of: response, to: attempt.hop.request.urlRequest, isRest: true))
+      validator: Resumability.validator(of: response, to: runner.hop.request.urlRequest, isRest: true))
     guard context.monitors.wants(.tasks), let session = context.session else { return }
     context.monitors.urlSession(
-      session, downloadTask: attempt.task, didResumeAtOffset: partial.data.offset, expectedTotalBytes: total ?? -1)
+      session, downloadTask: runner.task, didResumeAtOffset: partial.data.offset, expectedTotalBytes: total ?? -1)
   }
 
   private func nextSink() -> Int {
@@ -123,14 +123,14 @@ extension DownloadRequest {
   // MARK: The file's place
 
   private func place(_ sink: DownloadSink) {
-    guard let attempt = pipeline?.attempt else { return }
-    guard let response = attempt.task.lazyResponse?.response else {
+    guard let runner = pipeline?.attempt else { return }
+    guard let response = runner.task.lazyResponse?.response else {
       return remove(
-        sink, attempt.urlError(.badServerResponse, "no HTTPURLResponse can be built for the destination closure"))
+        sink, runner.urlError(.badServerResponse, "no HTTPURLResponse can be built for the destination closure"))
     }
     let temporary = sink.file.url
     if context.monitors.wants(.tasks), let session = context.session {
-      context.monitors.urlSession(session, downloadTask: attempt.task, didFinishDownloadingTo: temporary)
+      context.monitors.urlSession(session, downloadTask: runner.task, didFinishDownloadingTo: temporary)
     }
     guard let root = context.queues.root else { return move(sink, to: fileDestination(temporary, response)) }
     root.async { [self, number = sink.number] in
@@ -153,7 +153,7 @@ extension DownloadRequest {
   }
 
   private func moved(_ sink: DownloadSink, _ url: URL, _ result: Result<Int64?, FileProblem>) {
-    guard case .ending = sink.stage, let pipeline, let attempt = pipeline.attempt else { return }
+    guard case .ending = sink.stage, let pipeline, let runner = pipeline.attempt else { return }
     sink.stage = .over
     switch result {
     case .success(let size):
@@ -162,13 +162,89 @@ extension DownloadRequest {
         result.fileURL = url
         result.fileSize = size
       }
-      pipeline.monitors.request(self, didFinishDownloadingUsing: attempt.task, with: .success(url))
+      pipeline.monitors.request(self, didFinishDownloadingUsing: runner.task, with: .success(url))
     case .failure(let problem):
       let error = WeirError.downloadedFileMoveFailed(
         error: problem.moveError, source: sink.file.url, destination: url)
       pipeline.record(error)
-      pipeline.monitors.request(self, didFinishDownloadingUsing: attempt.task, with: .failure(error))
+      pipeline.monitors.request(self, didFinishDownloadingUsing: runner.task, with: .failure(error))
     }
-    attempt.receiverDone(nil)
+    runner.receiverDone(nil)
+  }
+}
+
+/// The file that one response's body goes to. Lives on the loop.
+final class DownloadSink {
+  enum Stage {
+    /// Bytes come in.
+    case receiving
+    /// No more bytes come, and the rest has to be written; with an error too, so that the download can be resumed.
+    case flushing(URLError?)
+    /// The file is complete and being moved, or is being removed.
+    case ending
+    /// The attempt was told of the end.
+    case over
+  }
+
+  let file: PartialFile
+  /// The sink's number among the request's sinks.
+  let number: Int
+  /// The offset in the file at which the response's body begins.
+  let offset: Int64
+  /// The length that the response's body must have; nil: any length.
+  let length: Int64?
+  /// The length of the whole file; nil if unknown.
+  let total: Int64?
+  /// The validator that a resumed download's response would have to match; nil: the download can't be resumed.
+  let validator: ResumeData.Validator?
+  var buffer = WriteBuffer()
+  var stage = Stage.receiving
+  /// Whether a write is scheduled for the end of the loop's turn.
+  var isScheduled = false
+
+  init(
+    _ file: PartialFile, number: Int, offset: Int64 = 0, length: Int64? = nil, total: Int64?,
+    validator: ResumeData.Validator?
+  ) {
+    self.file = file
+    self.number = number
+    self.offset = offset
+    self.length = length
+    self.total = total
+    self.validator = validator
+  }
+
+  private var received: Int64 { buffer.written + Int64(buffer.count) }
+
+  /// Whether more bytes came than were announced. Then none of them can be trusted.
+  var isTooLong: Bool { length.map { received > $0 } ?? false }
+
+  /// The error of a body that ended with the wrong length.
+  var lengthFailure: URLError? {
+    guard let length, received != length else { return nil }
+    return URLError(
+      received < length ? .networkConnectionLost : .badServerResponse,
+      userInfo: [NSLocalizedDescriptionKey: "the rest of the download has \(received) bytes; \(length) were expected"])
+  }
+}
+
+/// A piece of a body that goes to a worker and comes back, so that its memory is used again.
+final class Piece: Sendable {
+  private let bytes: Mutex<[UInt8]>
+
+  init(_ bytes: sending [UInt8]) {
+    self.bytes = Mutex(bytes)
+  }
+
+  func take() -> [UInt8] {
+    bytes.withLock { bytes in
+      defer { bytes = [] }
+      return bytes
+    }
+  }
+
+  func put(_ bytes: consuming [UInt8]) {
+    let bytes = bytes
+    self.bytes.withLock { $0 = bytes }
   }
 }

@@ -118,7 +118,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
   override var fileOffset: Int64? { flow.sink?.offset ?? 0 }
 
   /// Building the URL request of a resumed download reads the partial file, so a worker does it.
-  override var requestExecutor: ((@escaping @Sendable () -> Void) -> Void)? {
+  override var requestExecutor: Executor? {
     guard case .resumeData(let data) = downloadable else { return nil }
     return { [self] work in whenFree(data, until: MonotonicTime.now.advanced(bySeconds: Self.patience), work) }
   }
@@ -146,7 +146,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
 
   override func receive(_ bytes: UnsafeRawBufferPointer) -> BodyFlow { take(bytes) }
 
-  override func bodyEnded(_ failure: URLError?, of attempt: RequestAttempt) -> Bool { end(failure, attempt) }
+  override func bodyEnded(_ failure: URLError?, of runner: TaskRunner) -> Bool { end(failure, runner) }
 
   override var mayRunTwice: Bool { !resumes }
 
@@ -206,8 +206,6 @@ final class DownloadProgress {
   var left: (file: PartialFile, data: ResumeData)?
   /// The file of the last attempt, at its destination.
   var moved: PartialFile?
-
-  init() {}
 }
 
 /// A partial file whose rest was asked for.

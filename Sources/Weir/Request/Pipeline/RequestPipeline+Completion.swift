@@ -42,7 +42,7 @@ extension RequestPipeline {
 
   private func makeValue(
     _ index: Int, by handler: ResponseHandler, from input: SerializationInput, _ step: RequestMachine.Step,
-    on executor: (@escaping @Sendable () -> Void) -> Void
+    on executor: Executor
   ) {
     executor { [request] in
       // If the request was answered while this waited, no value is needed.
@@ -151,17 +151,12 @@ extension RequestPipeline {
     request.deliver(value, on: handler.queue)
   }
 
-  /// The executor on which a handler's value is made; nil: the loop. A serializer that reads a body of over 64 KiB
-  /// would hold up the loop. If the outcome is fixed, no serializer runs, so there is nothing to wait for.
-  private static func executor(
-    for handler: ResponseHandler, _ input: SerializationInput
-  ) -> ((@escaping @Sendable () -> Void) -> Void)? {
+  /// The executor on which a handler's value is made; nil: the loop. If the outcome is fixed, no serializer runs, so
+  /// there is nothing to wait for.
+  private static func executor(for handler: ResponseHandler, _ input: SerializationInput) -> Executor? {
     if input.verdict != nil { return nil }
-    let context = input.request.context
-    if let queue = context.queues.serialization { return { work in queue.async(execute: work) } }
-    if handler.readsFile { return context.workers.submit }
-    if handler.readsBody, (input.data?.count ?? 0) > 64 << 10 { return context.workers.submit }
-    return nil
+    let length = handler.readsBody ? input.data?.count ?? 0 : 0
+    return input.request.context.serializationExecutor(reading: handler.readsFile ? .max : length)
   }
 }
 

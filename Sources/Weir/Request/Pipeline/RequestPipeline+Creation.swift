@@ -11,26 +11,17 @@ extension RequestPipeline {
       return (fields.machine.step, fields.machine.exchange.present == 1)
     }
     if isFirst, let refusal = core.refusal { return fail(with: refusal) }
-    guard let executor = requestExecutor else { return created(Self.build(request), step) }
+    guard let executor = request.requestExecutor ?? context.queues.request?.executor else {
+      return created(Self.build(request), step)
+    }
     executor { [request] in
       let result = Self.build(request)
       request.onPipeline { $0.created(result, step) }
     }
   }
 
-  /// The executor on which the URL request is built; nil: the loop.
-  private var requestExecutor: ((@escaping @Sendable () -> Void) -> Void)? {
-    if let executor = request.requestExecutor { return executor }
-    if let queue = context.queues.request { return { work in queue.async(execute: work) } }
-    return nil
-  }
-
   private static func build(_ request: Request) -> Result<HopRequest, WeirError> {
-    do {
-      return .success(try request.makeHop())
-    } catch {
-      return .failure(error.asWeirError(or: .createURLRequestFailed(error: error)))
-    }
+    Result { try request.makeHop() }.mapError { $0.asWeirError(or: .createURLRequestFailed(error: $0)) }
   }
 
   private func created(_ result: Result<HopRequest, WeirError>, _ step: RequestMachine.Step) {
@@ -107,8 +98,7 @@ extension RequestPipeline {
       }
       guard isCurrent else { return }
       if isObserved {
-        let failure: (any Error)? = if case .failure(let error) = result { error } else { nil }
-        request.onPipeline { $0.announce(adapters[index], after: duration, failure, step) }
+        request.onPipeline { $0.announce(adapters[index], after: duration, result.failure, step) }
       }
       if case .success(let adapted) = result, index + 1 < adapters.count {
         ask(index + 1, about: adapted)
@@ -176,26 +166,23 @@ extension RequestPipeline {
   /// Makes an attempt's task and announces it once `keep` has stored the attempt.
   ///
   /// - Parameter rival: The number of an attempt beside the present one.
-  func makeTask(for hop: HopRequest, rival: Int? = nil, _ keep: (RequestAttempt) -> Void) {
+  func makeTask(for hop: HopRequest, rival: Int? = nil, _ keep: (TaskRunner) -> Void) {
     let task = TransferTask(identifier: core.nextTaskIdentifier(), request: hop, owner: request)
     // The observers that come later see the task, and are told at once.
     let (number, retryCount, observers) = request.fields.withLock { fields in
       let number = rival ?? fields.attempt?.number ?? 1
       fields.change(number) { $0?.task = task }
-      return (number, fields.retryCount, fields.observers?.ofAttempt())
+      let observers = fields.observers.map { ($0.takeWaitingForDescription(), $0.urlRequest, $0.task) }
+      return (number, fields.retryCount, observers)
     }
-    keep(RequestAttempt(hop, number: number, retryCount: retryCount, task: task, of: self))
-    if let observers { tell(observers, of: hop, task) }
+    keep(TaskRunner(hop, number: number, retryCount: retryCount, task: task, of: self))
+    if let (descriptions, onRequest, onTask) = observers {
+      request.describe(to: descriptions)
+      if let onRequest { request.deliver(on: onRequest.queue) { onRequest.handler(hop.urlRequest) } }
+      if let onTask { request.deliver(on: onTask.queue) { onTask.handler(task) } }
+    }
     if wants(.creation) { monitors.request(request, didCreateURLRequest: hop.urlRequest) }
     monitors.request(request, didCreateTask: task)
-  }
-
-  private func tell(_ observers: RequestObservers.OfAttempt, of hop: HopRequest, _ task: TransferTask) {
-    request.describe(to: observers.cURL)
-    if let onRequest = observers.urlRequest {
-      request.deliver(on: onRequest.queue) { onRequest.handler(hop.urlRequest) }
-    }
-    if let onTask = observers.task { request.deliver(on: onTask.queue) { onTask.handler(task) } }
   }
 
   /// Sets the error of the present stage; a cancelled request keeps its own.

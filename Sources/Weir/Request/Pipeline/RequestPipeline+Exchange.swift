@@ -1,4 +1,6 @@
 import Synchronization
+import WeirHTTP
+import WeirIO
 
 /// The steps in which a client's request differs from other exchanges. Its machine is under the request's lock.
 extension RequestPipeline: ExchangeRun {
@@ -24,8 +26,7 @@ extension RequestPipeline: ExchangeRun {
 
   /// Whether two attempts at once have the same effect as one, and each has a body of its own.
   private func mayRunTwice(_ hop: HopRequest) -> Bool {
-    guard request.mayRunTwice, HTTPMethod.idempotent.contains(HTTPMethod(rawValue: hop.method)), bodyStream == nil
-    else { return false }
+    guard request.mayRunTwice, RequestMethods.idempotent.contains(hop.method), bodyStream == nil else { return false }
     switch request.makeBody(of: hop) {
     case .none, .data, .file: return true
     case .stream: return false
@@ -53,7 +54,113 @@ extension RequestPipeline: ExchangeRun {
     }
   }
 
-  func shows(_ attempt: RequestAttempt) { request.fields.withLock { $0.show(attempt.number) } }
+  func shows(_ attempt: TaskRunner) { request.fields.withLock { $0.show(attempt.number) } }
 
-  func abandon(_ rival: RequestAttempt) { rival.lose(rival.urlError(.cancelled, "the attempt is of no use any more")) }
+  func abandon(_ rival: TaskRunner) { rival.lose(rival.urlError(.cancelled, "the attempt is of no use any more")) }
+
+  // MARK: Retries
+
+  /// The decision after a failure: the retriers are asked, and their wish is judged.
+  func askForVerdict() {
+    let (error, step) = request.fields.withLock { (askedError($0), $0.machine.step) }
+    if let error, decide({ $0.stage == .deciding }), let decision = attempt?.attempt.elsewhere() {
+      return wished(decision, about: error)
+    }
+    if let error, let delegate = request.ownDelegate { return ask(delegate, about: error, step) }
+    let retriers = core.retriers(of: request)
+    guard let error, !retriers.isEmpty, let session = context.session else {
+      return perform(change { $0.decided(nil) })
+    }
+    let chain = RetryChain(retriers: retriers, request: request, session: session, error: error) { [request] in
+      let (result, decision) = ($0, $1)
+      request.onPipeline { $0.retriersAnswered(result, decision, about: error, step) }
+    }
+    context.onRootQueue { chain.run() }
+  }
+
+  /// A delegate in the session's place asks retriers or decides alone.
+  private func ask(_ delegate: any RequestDelegate, about error: WeirError, _ step: RequestMachine.Step) {
+    _ = request.takeNotedDecision()
+    let answer = SingleCall<RetryResult> { [request] result in
+      let decision = RetryDecision(result, noted: request.takeNotedDecision())
+      request.onPipeline { $0.retriersAnswered(result, decision, about: error, step) }
+    }
+    context.onRootQueue { [request] in delegate.retryResult(for: request, dueTo: error) { answer($0) } }
+  }
+
+  /// Retries as code that is not a retrier asks for, in place of the retriers' answer.
+  func retryAsTold(after delay: TimeInterval) {
+    let (error, isOpen) = request.fields.withLock { (askedError($0), $0.machine.isDeciding) }
+    guard isOpen, let error else { return }
+    wished(.retry(after: max(0, delay), source: .backoff), about: error)
+  }
+
+  /// The error about which the retriers are asked: that of one handler's value, or the attempt's.
+  private func askedError(_ fields: RequestFields) -> WeirError? {
+    switch fields.machine.stage {
+    case .decidingSerializer(let index): index < values.count ? values[index].error : nil
+    default: fields.error
+    }
+  }
+
+  private func retriersAnswered(
+    _ result: RetryResult, _ decision: RetryDecision, about error: WeirError, _ step: RequestMachine.Step
+  ) {
+    guard decide({ $0.isWaiting(in: step) }) else { return }
+    if case .doNotRetryWithError(let cause) = result { refuse(with: Self.wrapped(cause, about: error)) }
+    wished(decision, about: error)
+  }
+
+  /// The error to end with. A delegate may have wrapped its error already.
+  private static func wrapped(_ cause: any Error, about error: WeirError) -> WeirError {
+    if case .requestRetryFailed? = cause.asWeirError, let cause = cause.asWeirError { return cause }
+    return .requestRetryFailed(retryError: cause, originalError: error)
+  }
+
+  /// Acts on the retriers' decision, unless the body, the deadline or the retry budget forbids the retry.
+  private func wished(_ decision: RetryDecision, about error: WeirError) {
+    let canReplayBody = bodyStream?.state.hasBegun != true || request.makesBodyAnew
+    let verdict = admission.verdict(on: decision, canReplayBody: canReplayBody, deadline: deadlineTime) {
+      isFree(decision)
+    }
+    judged(verdict, dueTo: RetryReason(error))
+  }
+
+  /// Whether a retry needs no budget. A retry with a new credential doesn't show that a destination is in trouble: all
+  /// requests that were refused with the old credential are repeated at once.
+  private func isFree(_ decision: RetryDecision) -> Bool {
+    guard case .retry(_, _, _, let credential?) = decision else { return false }
+    return request.fields.withLock { $0.takeFreeRetry(with: credential) }
+  }
+
+  /// A retrier's own error becomes the request's, or that of the one handler about whose value it was asked.
+  private func refuse(with error: WeirError) {
+    if case .decidingSerializer = decide({ $0.stage }) {
+      verdict = error
+    } else {
+      record(error)
+    }
+  }
+
+  func forgetAttempt() {
+    let replaced = request.fields.withLock { fields in
+      fields.retryCount += 1
+      fields.retryReason = grantedReason
+      fields.data = nil
+      fields.times = RequestTimes()
+      return fields.machine.state == .cancelled ? nil : fields.exchange(error: nil)
+    }
+    withExtendedLifetime(replaced) {}
+    isFinished = false
+    request.resetProgress()
+    request.reset()
+    attempt = nil
+  }
+}
+
+extension RetryReason {
+  /// The status that was unacceptable; for other errors the error's label.
+  init(_ error: WeirError) {
+    self.init(rawValue: error.responseCode.map(String.init) ?? error.label)
+  }
 }

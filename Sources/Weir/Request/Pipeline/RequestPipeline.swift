@@ -16,9 +16,9 @@ final class RequestPipeline {
   @exclusivity(unchecked) var monitors: CompositeEventMonitor
 
   /// The present attempt, from its task's creation on.
-  @exclusivity(unchecked) var attempt: RequestAttempt?
+  @exclusivity(unchecked) var attempt: TaskRunner?
   /// The second attempts beside the present one.
-  @exclusivity(unchecked) var rivals: [RequestAttempt] = []
+  @exclusivity(unchecked) var rivals: [TaskRunner] = []
   /// The delay and the number of second attempts, once an attempt is on the wire; nil: none starts beside a slow one.
   @exclusivity(unchecked) var hedge: HedgePlan?
   /// The stream from which the request's body is read; kept as long as an attempt could read it again.
@@ -78,8 +78,8 @@ final class RequestPipeline {
     request.fields.withLock { input(&$0.machine) }
   }
 
-  /// The attempt that has this task; nil if the attempt is over.
-  func attempt(of task: TransferTask) -> RequestAttempt? {
+  /// The runner of this task; nil if its attempt is over.
+  func runner(of task: TransferTask) -> TaskRunner? {
     attempt?.task === task ? attempt : rivals.first { $0.task === task }
   }
 
@@ -130,7 +130,7 @@ final class RequestPipeline {
     }
   }
 
-  private var running: [RequestAttempt] { (attempt.map { [$0] } ?? []) + rivals }
+  private var running: [TaskRunner] { (attempt.map { [$0] } ?? []) + rivals }
 
   /// Ends the request with an error about which no retrier is asked.
   func fail(with error: WeirError) {
@@ -225,15 +225,15 @@ extension Request {
     }
   }
 
-  /// Runs `action`, likewise on the loop, with the attempt that has this task, while the attempt is under way.
-  func onAttempt(_ task: TransferTask, _ action: @escaping @Sendable (RequestAttempt) -> Void) {
-    onPipeline { $0.attempt(of: task).map(action) }
+  /// Runs `action`, likewise on the loop, with the runner of this task, while its attempt is under way.
+  func onTask(_ task: TransferTask, _ action: @escaping @Sendable (TaskRunner) -> Void) {
+    onPipeline { $0.runner(of: task).map(action) }
   }
 }
 
 extension Request: TransferSteering {
   /// Posted as a job of its own, since the caller may be in the middle of one of the request's steps.
   func steer(_ task: TransferTask, to state: TransferTask.State) {
-    context.loop.post { [self] in onAttempt(task) { $0.steerTask(to: state) } }
+    context.loop.post { [self] in onTask(task) { $0.steerTask(to: state) } }
   }
 }

@@ -40,10 +40,9 @@ extension RequestPipeline {
   private typealias CodedHop = (hop: HopRequest, coding: RequestCoding?)
 
   /// The executor on which a caller's closure is asked about a body, as a large one may take long; nil: the loop.
-  private func codingExecutor(_ body: UploadBody) -> ((@escaping @Sendable () -> Void) -> Void)? {
+  private func codingExecutor(_ body: UploadBody) -> Executor? {
     guard let data = body.data else { return nil }
-    if let queue = context.queues.bodies { return { work in queue.async(execute: work) } }
-    return data.count > 64 << 10 ? { [readers = context.readers] work in readers.submit(work) } : nil
+    return context.queues.bodies?.executor ?? (data.count > 64 << 10 ? context.readers.executor : nil)
   }
 
   private func coded(

@@ -38,9 +38,8 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
   override var mayBeCached: Bool { false }
 
   /// The executor for building a form's URL request, as encoding the form reads files.
-  override var requestExecutor: ((@escaping @Sendable () -> Void) -> Void)? {
-    guard upload is MultipartUpload, context.queues.bodies == nil else { return nil }
-    return { [readers = context.readers] work in readers.submit(work) }
+  override var requestExecutor: Executor? {
+    upload is MultipartUpload && context.queues.bodies == nil ? context.readers.executor : nil
   }
 
   override func makeURLRequest() throws -> URLRequest {

@@ -1,7 +1,7 @@
 import WeirCurl
 
 /// Follows redirects hop by hop within one attempt; libcurl follows none.
-extension RequestAttempt {
+extension TaskRunner {
   /// Whether the response is a redirect that is being followed or waits for a decision. If not, the response is final.
   func followRedirect(_ response: LazyHTTPResponse) -> Bool {
     guard (300..<400).contains(response.statusCode),
@@ -10,18 +10,18 @@ extension RequestAttempt {
     else { return false }
     hop.losesBody = RedirectPolicy.losesBody(status: response.statusCode, method: hop.request.method)
     announce(proposal, for: response)
-    guard let handler = request.redirectHandler ?? context.redirectHandler, let built = response.response else {
+    guard let handler = request.redirectHandler ?? context.settings.redirectHandler, let built = response.response
+    else {
       follow(proposal)
       return true
     }
     hold(.redirect)
     let answer = SingleCall<URLRequest?> { [request, task] next in
-      request.onAttempt(task) { $0.redirectDecided(next, response) }
+      request.onTask(task) { $0.redirectDecided(next, response) }
     }
-    let ask: @Sendable () -> Void = { [task] in
+    context.onRootQueue { [task] in
       handler.task(task, willBeRedirectedTo: proposal, for: built) { answer($0) }
     }
-    if let root = context.queues.root { root.async(execute: ask) } else { ask() }
     attempt.park(for: .redirect)
     return true
   }

@@ -3,7 +3,7 @@ import WeirHTTP
 import WeirIO
 
 /// Challenges by servers and proxies: the credentials that answer them, and the events about them.
-extension RequestAttempt {
+extension TaskRunner {
   /// libcurl is answering a proxy's challenge with the proxy's credential.
   func attempt(_ attempt: Attempt, didAnswer head: ResponseHead) {
     core.cookies?.keep(head, of: hop.request)

@@ -4,7 +4,7 @@ import WeirCurl
 import WeirIO
 
 /// The end of a hop, and of the attempt.
-extension RequestAttempt {
+extension TaskRunner {
   /// A hop has ended. The next one begins, or the attempt is over.
   func transferEnded(_ error: TransferError?, _ report: TransferReport) {
     let next = hop.next.flatMap { next in pipeline.decide({ $0.isTransferring }) ? next : nil }
@@ -164,7 +164,7 @@ extension RequestAttempt {
     }
     root.async { [request, task] in
       let verdict = Validator.Verdict(of: validators, about: input)
-      request.onAttempt(task) { $0.validated(verdict, input, step) }
+      request.onTask(task) { $0.validated(verdict, input, step) }
     }
   }
 

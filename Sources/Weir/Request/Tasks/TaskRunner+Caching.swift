@@ -5,7 +5,7 @@ import WeirIO
 /// Stored responses in place of transfers, and transfers that ask whether a stored response has changed.
 ///
 /// Only the attempt's first request uses the cache; the requests that follow a redirect always go to the server.
-extension RequestAttempt {
+extension TaskRunner {
   // MARK: Before the wire
 
   /// Looks the request up in the cache. False: a transfer is needed, and there is nothing to look up.
@@ -18,7 +18,7 @@ extension RequestAttempt {
     else { return endsUnloaded(policy) }
     caching = CacheUse(url: url, rules: rules)
     guard rules.looksUp else { return endsUnloaded(policy) }
-    cache.find(url) { [request, task, lookup] found in request.onAttempt(task) { $0.lookedUp(found, lookup) } }
+    cache.find(url) { [request, task, lookup] found in request.onTask(task) { $0.lookedUp(found, lookup) } }
     return true
   }
 
@@ -110,7 +110,7 @@ extension RequestAttempt {
     var pieces = 0
     while use.offset < data.count, machine.stage == .serving, machine.reads, body.failure == nil {
       if pieces == Self.piecesPerTurn {
-        core.loop.post { [request, task] in request.onAttempt(task) { $0.feedFromCache() } }
+        core.loop.post { [request, task] in request.onTask(task) { $0.feedFromCache() } }
         use.isFeeding = false
         return
       }
@@ -213,7 +213,7 @@ extension RequestAttempt {
     if context.monitors.wants(.tasks), let session = context.session {
       context.monitors.urlSession(session, dataTask: task, willCacheResponse: proposal)
     }
-    guard let handler = request.cachedResponseHandler ?? context.cachedResponseHandler else {
+    guard let handler = request.cachedResponseHandler ?? context.settings.cachedResponseHandler else {
       cache.store(proposal, as: entry)
       return false
     }
@@ -222,10 +222,9 @@ extension RequestAttempt {
     body.ending = (nil, report)
     attempt.vacate()
     let answer = SingleCall<CachedURLResponse?> { [request, task] answer in
-      request.onAttempt(task) { $0.cacheDecided(answer, entry) }
+      request.onTask(task) { $0.cacheDecided(answer, entry) }
     }
-    let ask: @Sendable () -> Void = { [task] in handler.dataTask(task, willCacheResponse: proposal) { answer($0) } }
-    if let root = context.queues.root { root.async(execute: ask) } else { ask() }
+    context.onRootQueue { [task] in handler.dataTask(task, willCacheResponse: proposal) { answer($0) } }
     return true
   }
 

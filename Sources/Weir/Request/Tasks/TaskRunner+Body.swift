@@ -4,7 +4,7 @@ import WeirCurl
 import WeirIO
 
 /// The final response on its way to the request: the head, the observers that may refuse it, the body.
-extension RequestAttempt {
+extension TaskRunner {
   /// Takes the head of the final response.
   func accept(_ response: LazyHTTPResponse) {
     noteForCache(response)
@@ -40,7 +40,7 @@ extension RequestAttempt {
     if let observer, let built = response.response {
       hold(.observer)
       let answer = SingleCall<Request.ResponseDisposition> { [request, task] disposition in
-        request.onAttempt(task) { $0.observed(disposition) }
+        request.onTask(task) { $0.observed(disposition) }
       }
       request.deliver(on: observer.queue) { observer.handler(built) { answer($0) } }
       attempt.park(for: .observer)
@@ -102,7 +102,7 @@ extension RequestAttempt {
     if !machine.holds.contains(.decoding) { hold(.decoding) }
     guard !body.decodesNextTurn, !machine.holds.contains(.sink) else { return }
     body.decodesNextTurn = true
-    core.loop.post { [request, task] in request.onAttempt(task) { $0.continueDecoding() } }
+    core.loop.post { [request, task] in request.onTask(task) { $0.continueDecoding() } }
   }
 
   private func continueDecoding() {

@@ -3,10 +3,10 @@ import WeirCurl
 import WeirHTTP
 import WeirIO
 
-/// One attempt of a request, redirects included. It uses an ``Attempt``, which has the slot and the transfer. It lives
-/// on the loop from the task's creation until the next attempt or the request's end. It holds the state of this attempt
-/// alone: its task, the hop on the wire, the response's body.
-final class RequestAttempt: HedgeRunner {
+/// Runs a ``TransferTask``, which is the client's side of one attempt, redirects included. The transport's ``Attempt`` has
+/// the slot and the transfer. A runner lives on the loop from the task's creation until the next attempt or the request's
+/// end. It holds the state of this attempt alone: its task, the hop on the wire, the response's body.
+final class TaskRunner: HedgeRunner {
   let pipeline: RequestPipeline
   /// Holds the slot, the transfer and the timer.
   let attempt: Attempt
@@ -174,7 +174,7 @@ final class RequestAttempt: HedgeRunner {
 }
 
 // The questions and events of the transport's attempt.
-extension RequestAttempt: AttemptDelegate {
+extension TaskRunner: AttemptDelegate {
   func attemptMayStart(_ attempt: Attempt) -> Bool { pipeline.decide { $0.admitted($0.step) } }
 
   func attemptAwaitsSlot(_ attempt: Attempt) -> Bool { pipeline.decide { $0.awaitsSlot } }
