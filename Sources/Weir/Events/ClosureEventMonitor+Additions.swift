@@ -6,11 +6,6 @@ extension ClosureEventMonitor {
     get { closure() }
     set { set(newValue) }
   }
-  public func request(
-    _ request: Request, didAdaptUsing name: String, duration: TimeInterval, failed error: (any Error)?
-  ) {
-    requestDidAdaptUsing?(request, name, duration, error)
-  }
 
   /// Called for ``EventMonitor/request(_:didStartAttempt:)``.
   @preconcurrency
@@ -18,16 +13,12 @@ extension ClosureEventMonitor {
     get { closure() }
     set { set(newValue) }
   }
-  public func request(_ request: Request, didStartAttempt number: Int) { requestDidStartAttempt?(request, number) }
 
   /// Called for ``EventMonitor/request(_:didEndAttempt:metrics:error:)``.
   @preconcurrency
   public var requestDidEndAttempt: (@Sendable (Request, Int, TransferMetrics, WeirError?) -> Void)? {
     get { closure() }
     set { set(newValue) }
-  }
-  public func request(_ request: Request, didEndAttempt number: Int, metrics: TransferMetrics, error: WeirError?) {
-    requestDidEndAttempt?(request, number, metrics, error)
   }
 
   /// Called for ``EventMonitor/request(_:didReceiveInformationalResponse:)``.
@@ -36,20 +27,12 @@ extension ClosureEventMonitor {
     get { closure() }
     set { set(newValue) }
   }
-  public func request(_ request: Request, didReceiveInformationalResponse response: HTTPURLResponse) {
-    requestDidReceiveInformationalResponse?(request, response)
-  }
 
   /// Called for ``EventMonitor/request(_:willRetryAfter:source:reason:)``.
   @preconcurrency
   public var requestWillRetryAfter: (@Sendable (Request, TimeInterval, RetryDelaySource, RetryReason) -> Void)? {
     get { closure() }
     set { set(newValue) }
-  }
-  public func request(
-    _ request: Request, willRetryAfter delay: TimeInterval, source: RetryDelaySource, reason: RetryReason
-  ) {
-    requestWillRetryAfter?(request, delay, source, reason)
   }
 
   /// Called for ``EventMonitor/request(_:didDenyRetry:)``.
@@ -58,7 +41,6 @@ extension ClosureEventMonitor {
     get { closure() }
     set { set(newValue) }
   }
-  public func request(_ request: Request, didDenyRetry denial: RetryDenial) { requestDidDenyRetry?(request, denial) }
 
   /// Called for ``EventMonitor/request(_:hedge:)``.
   @preconcurrency
@@ -66,7 +48,6 @@ extension ClosureEventMonitor {
     get { closure() }
     set { set(newValue) }
   }
-  public func request(_ request: Request, hedge event: HedgeEvent) { requestHedge?(request, event) }
 
   /// Called for ``EventMonitor/request(_:wasShed:)``.
   @preconcurrency
@@ -74,7 +55,6 @@ extension ClosureEventMonitor {
     get { closure() }
     set { set(newValue) }
   }
-  public func request(_ request: Request, wasShed reason: ShedReason) { requestWasShed?(request, reason) }
 
   /// Called for ``EventMonitor/request(_:abandonedIn:)``.
   @preconcurrency
@@ -82,7 +62,6 @@ extension ClosureEventMonitor {
     get { closure() }
     set { set(newValue) }
   }
-  public func request(_ request: Request, abandonedIn phase: AbandonedPhase) { requestAbandoned?(request, phase) }
 
   /// Called for ``EventMonitor/request(_:cache:)``.
   @preconcurrency
@@ -90,16 +69,12 @@ extension ClosureEventMonitor {
     get { closure() }
     set { set(newValue) }
   }
-  public func request(_ request: Request, cache result: CacheResult) { requestCacheResult?(request, result) }
 
   /// Called for ``EventMonitor/requestDidSettle(_:outcome:)``.
   @preconcurrency
   public var requestDidSettle: (@Sendable (Request, RequestOutcome) -> Void)? {
     get { closure() }
     set { set(newValue) }
-  }
-  public func requestDidSettle(_ request: Request, outcome: RequestOutcome) {
-    requestDidSettle?(request, outcome)
   }
 
   /// Called for ``EventMonitor/session(_:connectionEvent:)``.
@@ -108,9 +83,6 @@ extension ClosureEventMonitor {
     get { closure() }
     set { set(newValue) }
   }
-  public func session(_ session: Session, connectionEvent event: ConnectionEvent) {
-    sessionConnectionEvent?(session, event)
-  }
 
   /// Called for ``EventMonitor/session(_:loopLag:)``.
   @preconcurrency
@@ -118,16 +90,12 @@ extension ClosureEventMonitor {
     get { closure() }
     set { set(newValue) }
   }
-  public func session(_ session: Session, loopLag lag: TimeInterval) { sessionLoopLag?(session, lag) }
 
   /// Called for ``EventMonitor/session(_:retryBudget:available:)``.
   @preconcurrency
   public var sessionRetryBudget: (@Sendable (Session, Destination, Double) -> Void)? {
     get { closure() }
     set { set(newValue) }
-  }
-  public func session(_ session: Session, retryBudget destination: Destination, available: Double) {
-    sessionRetryBudget?(session, destination, available)
   }
 
   /// Called for ``EventMonitor/session(_:circuit:entered:)``.
@@ -136,18 +104,12 @@ extension ClosureEventMonitor {
     get { closure() }
     set { set(newValue) }
   }
-  public func session(_ session: Session, circuit destination: Destination, entered state: CircuitState) {
-    sessionCircuitEnteredState?(session, destination, state)
-  }
 
   /// Called for ``EventMonitor/session(_:overload:entered:)``.
   @preconcurrency
   public var sessionOverloadEnteredState: (@Sendable (Session, Destination, OverloadState) -> Void)? {
     get { closure() }
     set { set(newValue) }
-  }
-  public func session(_ session: Session, overload destination: Destination, entered state: OverloadState) {
-    sessionOverloadEnteredState?(session, destination, state)
   }
 
   /// Called for ``EventMonitor/session(_:overload:report:)``.
@@ -156,18 +118,12 @@ extension ClosureEventMonitor {
     get { closure() }
     set { set(newValue) }
   }
-  public func session(_ session: Session, overload destination: Destination, report: OverloadReport) {
-    sessionOverloadReport?(session, destination, report)
-  }
 
   /// Called for ``EventMonitor/session(_:endpointsOf:event:)``.
   @preconcurrency
   public var sessionEndpointEvent: (@Sendable (Session, Destination, EndpointEvent) -> Void)? {
     get { closure() }
     set { set(newValue) }
-  }
-  public func session(_ session: Session, endpointsOf origin: Destination, event: EndpointEvent) {
-    sessionEndpointEvent?(session, origin, event)
   }
 
   /// Called for ``EventMonitor/session(_:refresh:)``.
@@ -176,5 +132,4 @@ extension ClosureEventMonitor {
     get { closure() }
     set { set(newValue) }
   }
-  public func session(_ session: Session, refresh event: RefreshEvent) { sessionRefreshEvent?(session, event) }
 }

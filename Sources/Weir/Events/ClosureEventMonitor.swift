@@ -3,7 +3,7 @@ import Synchronization
 
 /// A monitor made of closures, one for each callback. A closure that is nil does nothing. Closures may be set at any
 /// time.
-public final class ClosureEventMonitor: EventMonitor {
+public final class ClosureEventMonitor: EventMonitor, ForwardingEventMonitor {
   public let queue: DispatchQueue
   /// The closures, keyed by the names of their properties. Few monitors have more than two or three.
   private let closures = Mutex<[String: any Sendable]>([:])
@@ -27,18 +27,21 @@ public final class ClosureEventMonitor: EventMonitor {
     withExtendedLifetime(replaced) {}
   }
 
-  // MARK: Session level
+  func forward<Arguments: Sendable>(
+    _ interest: EventInterests, _ arguments: Arguments,
+    _ event: @escaping @Sendable (any EventMonitor, Arguments) -> Void,
+    _ closure: (ClosureEventMonitor, Arguments) -> Void
+  ) {
+    closure(self, arguments)
+  }
 
-  // Each closure is followed by the callback that calls it.
+  // MARK: Session level
 
   /// Called for ``EventMonitor/urlSession(_:didBecomeInvalidWithError:)``.
   @preconcurrency
   public var sessionDidBecomeInvalidWithError: (@Sendable (Session, (any Error)?) -> Void)? {
     get { closure() }
     set { set(newValue) }
-  }
-  public func urlSession(_ session: Session, didBecomeInvalidWithError error: (any Error)?) {
-    sessionDidBecomeInvalidWithError?(session, error)
   }
 
   /// Called for ``EventMonitor/urlSession(_:task:didSendBodyData:totalBytesSent:totalBytesExpectedToSend:)``.
@@ -47,24 +50,12 @@ public final class ClosureEventMonitor: EventMonitor {
     get { closure() }
     set { set(newValue) }
   }
-  public func urlSession(
-    _ session: Session, task: TransferTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
-    totalBytesExpectedToSend: Int64
-  ) {
-    taskDidSendBodyData?(session, task, bytesSent, totalBytesSent, totalBytesExpectedToSend)
-  }
 
   /// Called for ``EventMonitor/urlSession(_:task:willPerformHTTPRedirection:newRequest:)``.
   @preconcurrency
   public var taskWillPerformHTTPRedirection: (@Sendable (Session, TransferTask, HTTPURLResponse, URLRequest) -> Void)? {
     get { closure() }
     set { set(newValue) }
-  }
-  public func urlSession(
-    _ session: Session, task: TransferTask, willPerformHTTPRedirection response: HTTPURLResponse,
-    newRequest request: URLRequest
-  ) {
-    taskWillPerformHTTPRedirection?(session, task, response, request)
   }
 
   /// Called for `urlSession(_:task:didReceive:)` of ``EventMonitor``, for a challenge.
@@ -73,18 +64,12 @@ public final class ClosureEventMonitor: EventMonitor {
     get { closure() }
     set { set(newValue) }
   }
-  public func urlSession(_ session: Session, task: TransferTask, didReceive challenge: TransferChallenge) {
-    taskDidReceiveChallenge?(session, task, challenge)
-  }
 
   /// Called for ``EventMonitor/urlSession(_:task:didFinishCollecting:)``.
   @preconcurrency
   public var taskDidFinishCollectingMetrics: (@Sendable (Session, TransferTask, TransferMetrics) -> Void)? {
     get { closure() }
     set { set(newValue) }
-  }
-  public func urlSession(_ session: Session, task: TransferTask, didFinishCollecting metrics: TransferMetrics) {
-    taskDidFinishCollectingMetrics?(session, task, metrics)
   }
 
   /// Called for ``EventMonitor/urlSession(_:task:didCompleteWithError:)``.
@@ -93,18 +78,12 @@ public final class ClosureEventMonitor: EventMonitor {
     get { closure() }
     set { set(newValue) }
   }
-  public func urlSession(_ session: Session, task: TransferTask, didCompleteWithError error: (any Error)?) {
-    taskDidComplete?(session, task, error)
-  }
 
   /// Called for ``EventMonitor/urlSession(_:taskIsWaitingForConnectivity:)``.
   @preconcurrency
   public var taskIsWaitingForConnectivity: (@Sendable (Session, TransferTask) -> Void)? {
     get { closure() }
     set { set(newValue) }
-  }
-  public func urlSession(_ session: Session, taskIsWaitingForConnectivity task: TransferTask) {
-    taskIsWaitingForConnectivity?(session, task)
   }
 
   /// Called for `urlSession(_:dataTask:didReceive:)` of ``EventMonitor``, for the response head.
@@ -113,18 +92,12 @@ public final class ClosureEventMonitor: EventMonitor {
     get { closure() }
     set { set(newValue) }
   }
-  public func urlSession(_ session: Session, dataTask: TransferTask, didReceive response: URLResponse) {
-    dataTaskDidReceiveResponse?(session, dataTask, response)
-  }
 
   /// Called for `urlSession(_:dataTask:didReceive:)` of ``EventMonitor``, for pieces of the body.
   @preconcurrency
   public var dataTaskDidReceiveData: (@Sendable (Session, TransferTask, Data) -> Void)? {
     get { closure() }
     set { set(newValue) }
-  }
-  public func urlSession(_ session: Session, dataTask: TransferTask, didReceive data: Data) {
-    dataTaskDidReceiveData?(session, dataTask, data)
   }
 
   /// Called for ``EventMonitor/urlSession(_:dataTask:willCacheResponse:)``.
@@ -133,18 +106,12 @@ public final class ClosureEventMonitor: EventMonitor {
     get { closure() }
     set { set(newValue) }
   }
-  public func urlSession(_ session: Session, dataTask: TransferTask, willCacheResponse response: CachedURLResponse) {
-    dataTaskWillCacheResponse?(session, dataTask, response)
-  }
 
   /// Called for ``EventMonitor/urlSession(_:taskNeedsNewBodyStream:)``.
   @preconcurrency
   public var taskNeedNewBodyStream: (@Sendable (Session, TransferTask) -> Void)? {
     get { closure() }
     set { set(newValue) }
-  }
-  public func urlSession(_ session: Session, taskNeedsNewBodyStream task: TransferTask) {
-    taskNeedNewBodyStream?(session, task)
   }
 
   /// Called for ``EventMonitor/urlSession(_:downloadTask:didResumeAtOffset:expectedTotalBytes:)``.
@@ -153,23 +120,12 @@ public final class ClosureEventMonitor: EventMonitor {
     get { closure() }
     set { set(newValue) }
   }
-  public func urlSession(
-    _ session: Session, downloadTask: TransferTask, didResumeAtOffset fileOffset: Int64, expectedTotalBytes: Int64
-  ) {
-    downloadTaskDidResumeAtOffset?(session, downloadTask, fileOffset, expectedTotalBytes)
-  }
 
   /// Called for ``EventMonitor/urlSession(_:downloadTask:didWriteData:totalBytesWritten:totalBytesExpectedToWrite:)``.
   @preconcurrency
   public var downloadTaskDidWriteData: (@Sendable (Session, TransferTask, Int64, Int64, Int64) -> Void)? {
     get { closure() }
     set { set(newValue) }
-  }
-  public func urlSession(
-    _ session: Session, downloadTask: TransferTask, didWriteData bytesWritten: Int64, totalBytesWritten: Int64,
-    totalBytesExpectedToWrite: Int64
-  ) {
-    downloadTaskDidWriteData?(session, downloadTask, bytesWritten, totalBytesWritten, totalBytesExpectedToWrite)
   }
 
   /// Called for ``EventMonitor/urlSession(_:downloadTask:didFinishDownloadingTo:)``.
@@ -178,7 +134,235 @@ public final class ClosureEventMonitor: EventMonitor {
     get { closure() }
     set { set(newValue) }
   }
-  public func urlSession(_ session: Session, downloadTask: TransferTask, didFinishDownloadingTo location: URL) {
-    downloadTaskDidFinishDownloadingToURL?(session, downloadTask, location)
+
+  // MARK: Requests of all kinds
+
+  /// Called for ``EventMonitor/request(_:didCreateInitialURLRequest:)``.
+  @preconcurrency
+  public var requestDidCreateInitialURLRequest: (@Sendable (Request, URLRequest) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Called for ``EventMonitor/request(_:didFailToCreateURLRequestWithError:)``.
+  @preconcurrency
+  public var requestDidFailToCreateURLRequestWithError: (@Sendable (Request, WeirError) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Called for ``EventMonitor/request(_:didAdaptInitialRequest:to:)``.
+  @preconcurrency
+  public var requestDidAdaptInitialRequestToAdaptedRequest: (@Sendable (Request, URLRequest, URLRequest) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Called for ``EventMonitor/request(_:didFailToAdaptURLRequest:withError:)``.
+  @preconcurrency
+  public var requestDidFailToAdaptURLRequestWithError: (@Sendable (Request, URLRequest, WeirError) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Called for ``EventMonitor/request(_:didCreateURLRequest:)``.
+  @preconcurrency
+  public var requestDidCreateURLRequest: (@Sendable (Request, URLRequest) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Called for ``EventMonitor/request(_:didCreateTask:)``.
+  @preconcurrency
+  public var requestDidCreateTask: (@Sendable (Request, TransferTask) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Called for ``EventMonitor/request(_:didGatherMetrics:)``.
+  @preconcurrency
+  public var requestDidGatherMetrics: (@Sendable (Request, TransferMetrics) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Called for ``EventMonitor/request(_:didFailTask:earlyWithError:)``.
+  @preconcurrency
+  public var requestDidFailTaskEarlyWithError: (@Sendable (Request, TransferTask, WeirError) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Called for ``EventMonitor/request(_:didCompleteTask:with:)``.
+  @preconcurrency
+  public var requestDidCompleteTaskWithError: (@Sendable (Request, TransferTask, WeirError?) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Called for ``EventMonitor/request(_:didResumeTask:)``.
+  @preconcurrency
+  public var requestDidResumeTask: (@Sendable (Request, TransferTask) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Called for ``EventMonitor/request(_:didSuspendTask:)``.
+  @preconcurrency
+  public var requestDidSuspendTask: (@Sendable (Request, TransferTask) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Called for ``EventMonitor/request(_:didCancelTask:)``.
+  @preconcurrency
+  public var requestDidCancelTask: (@Sendable (Request, TransferTask) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Called for ``EventMonitor/requestIsRetrying(_:)``.
+  @preconcurrency
+  public var requestIsRetrying: (@Sendable (Request) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Called for ``EventMonitor/requestDidFinish(_:)``.
+  @preconcurrency
+  public var requestDidFinish: (@Sendable (Request) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Called for ``EventMonitor/requestDidResume(_:)``.
+  @preconcurrency
+  public var requestDidResume: (@Sendable (Request) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Called for ``EventMonitor/requestDidSuspend(_:)``.
+  @preconcurrency
+  public var requestDidSuspend: (@Sendable (Request) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Called for ``EventMonitor/requestDidCancel(_:)``.
+  @preconcurrency
+  public var requestDidCancel: (@Sendable (Request) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  // MARK: Data requests
+
+  /// Called for ``EventMonitor/request(_:didValidateRequest:response:data:withResult:)``.
+  @preconcurrency
+  public var requestDidValidateRequestResponseDataWithResult:
+    (@Sendable (DataRequest, URLRequest?, HTTPURLResponse, Data?, Request.ValidationResult) -> Void)?
+  {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Called for `request(_:didParseResponse:)` of ``EventMonitor``, for handlers that take the body as it is.
+  @preconcurrency
+  public var requestDidParseResponse: (@Sendable (DataRequest, DataResponse<Data?, WeirError>) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Called for `request(_:didParseResponse:)` of ``EventMonitor`` for handlers that serialize the body.
+  @preconcurrency
+  public var requestDidParseValue: (@Sendable (DataRequest, DataResponse<any Sendable, WeirError>) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  // MARK: Uploads
+
+  /// Called for ``EventMonitor/request(_:didCreateUploadable:)``.
+  @preconcurrency
+  public var requestDidCreateUploadable: (@Sendable (UploadRequest, UploadRequest.Uploadable) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Called for ``EventMonitor/request(_:didFailToCreateUploadableWithError:)``.
+  @preconcurrency
+  public var requestDidFailToCreateUploadableWithError: (@Sendable (UploadRequest, WeirError) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Called for ``EventMonitor/request(_:didProvideInputStream:)``.
+  @preconcurrency
+  public var requestDidProvideInputStream: (@Sendable (UploadRequest, InputStream) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  // MARK: Downloads
+
+  /// Called for ``EventMonitor/request(_:didCreateDestinationURL:)``.
+  @preconcurrency
+  public var requestDidCreateDestinationURL: (@Sendable (DownloadRequest, URL) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Called for ``EventMonitor/request(_:didFinishDownloadingUsing:with:)``.
+  @preconcurrency
+  public var requestDidFinishDownloadingUsingTaskWithResult:
+    (@Sendable (DownloadRequest, TransferTask, Result<URL, WeirError>) -> Void)?
+  {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Called for ``EventMonitor/request(_:didValidateRequest:response:fileURL:withResult:)``.
+  @preconcurrency
+  public var requestDidValidateRequestResponseFileURLWithResult:
+    (@Sendable (DownloadRequest, URLRequest?, HTTPURLResponse, URL?, Request.ValidationResult) -> Void)?
+  {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Called for `request(_:didParseResponse:)` of ``EventMonitor``, for downloads.
+  @preconcurrency
+  public var requestDidParseDownloadResponse: (@Sendable (DownloadRequest, DownloadResponse<URL?, WeirError>) -> Void)?
+  {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Called for `request(_:didParseResponse:)` of ``EventMonitor`` for handlers that serialize the file of a download.
+  @preconcurrency
+  public var requestDidParseDownloadValue:
+    (@Sendable (DownloadRequest, DownloadResponse<any Sendable, WeirError>) -> Void)?
+  {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  // MARK: Streams
+
+  /// Called for ``EventMonitor/request(_:didValidateRequest:response:withResult:)``.
+  @preconcurrency
+  public var requestDidValidateRequestResponseWithResult:
+    (@Sendable (DataStreamRequest, URLRequest?, HTTPURLResponse, Request.ValidationResult) -> Void)?
+  {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Called for ``EventMonitor/request(_:didParseStream:)``.
+  @preconcurrency
+  public var requestDidParseStream: (@Sendable (DataStreamRequest, Result<any Sendable, WeirError>) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
   }
 }

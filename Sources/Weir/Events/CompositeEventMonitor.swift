@@ -3,7 +3,7 @@ public import Dispatch
 /// Passes each event on to several monitors, in order: to inline monitors at once, to others on their queues.
 ///
 /// ``Session`` and ``Request`` create composites. A composite that is added as a monitor is replaced by its members.
-public final class CompositeEventMonitor: EventMonitor {
+public final class CompositeEventMonitor: EventMonitor, ForwardingEventMonitor {
   private struct Member {
     let monitor: any EventMonitor
     let interests: EventInterests
@@ -53,12 +53,12 @@ public final class CompositeEventMonitor: EventMonitor {
     interests.rawValue & interest.rawValue != 0
   }
 
-  /// Tells each member that wants the event. Inline monitors cost no allocation: `event` gets its values as `arguments`
-  /// and captures nothing.
+  /// Tells each member that wants the event.
   @inline(__always)
-  func send<Arguments: Sendable>(
+  func forward<Arguments: Sendable>(
     _ interest: EventInterests, _ arguments: Arguments,
-    _ event: @escaping @Sendable (any EventMonitor, Arguments) -> Void
+    _ event: @escaping @Sendable (any EventMonitor, Arguments) -> Void,
+    _ closure: (ClosureEventMonitor, Arguments) -> Void
   ) {
     guard wants(interest) else { return }
     for index in members.indices where members[index].interests.rawValue & interest.rawValue != 0 {

@@ -17,6 +17,11 @@ struct ClosureEventMonitorTests {
     return text.components(separatedBy: "\n").filter { !$0.contains(/^ *\/\//) }.joined(separator: "\n")
   }
 
+  private static func sources(_ prefix: String) throws -> String {
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    return try names.filter { $0.hasPrefix(prefix) }.map { try source($0) }.joined()
+  }
+
   private static func compact(_ text: String) -> String { text.replacing(/\s/, with: "") }
 
   @Test("Each callback of EventMonitor passes on to a closure of its own")
@@ -26,15 +31,16 @@ struct ClosureEventMonitorTests {
     let callbacks = body.components(separatedBy: "func ").dropFirst().map(Self.compact)
     #expect(callbacks.count > 50)
 
-    let names = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path)
-    let sources = try names.filter { $0.hasPrefix("ClosureEventMonitor") }.map { try Self.source($0) }.joined()
+    let table = try Self.sources("ForwardingEventMonitor")
     var closures: [String: String] = [:]
-    for match in sources.matches(of: /public func ((?s).*?\)) \{\s+([a-zA-Z]+)\?\(/) {
+    for function in table.components(separatedBy: "public func ").dropFirst() {
+      let match = try #require(function.firstMatch(of: /^((?s).*?\)) \{\n(?s).*\.([a-zA-Z]+)\?\(/))
       closures[Self.compact(String(match.output.1))] = String(match.output.2)
     }
+    let properties = try Self.sources("ClosureEventMonitor")
     for callback in callbacks {
       let closure = closures[callback] ?? "none"
-      let isThere = sources.contains("public var \(closure):")
+      let isThere = properties.contains("public var \(closure):")
       #expect(isThere, "\(callback) has no closure")
     }
     #expect(Set(closures.values).count == callbacks.count)
