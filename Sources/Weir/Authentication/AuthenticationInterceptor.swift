@@ -32,10 +32,10 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
 
   /// The interceptor's name in metrics; nil means the name of its type.
   public let name: String?
-  let authenticator: AuthenticatorType
-  let hasWindow: Bool
+  private let authenticator: AuthenticatorType
+  private let hasWindow: Bool
   let machine: Mutex<Machine>
-  let owner = RefreshScope.Owner()
+  private let owner = RefreshScope.Owner()
   /// The queue on which the authenticator's `refresh` is called; it may block there.
   let queue = DispatchQueue(label: "weir.authentication.refresh")
 
@@ -63,7 +63,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
   public var credential: Credential? {
     get { machine.withLock { $0.look().credential } }
     set {
-      let (action, count) = change { ($0.set(newValue), $0.waiterCount) }
+      let (action, count) = change { $0.set(newValue) }
       perform(action, count)
     }
   }
@@ -121,7 +121,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
       }
     }
     let (decision, count) = change {
-      ($0.adapt(waiter, seen: look.version, requiresRefresh: requiresRefresh, at: .now), $0.waiterCount)
+      $0.adapt(waiter, seen: look.version, requiresRefresh: requiresRefresh, at: .now)
     }
     switch decision {
     case .apply(let credential): answer(.success(applying(credential, to: urlRequest)))
@@ -199,7 +199,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
       case .again: if answer.isOpen { self?.retry(request, in: context, answer, seen) }
       }
     }
-    let (decision, count) = change { ($0.retry(waiter, seen: seen, at: .now), $0.waiterCount) }
+    let (decision, count) = change { $0.retry(waiter, seen: seen, at: .now) }
     switch decision {
     case .retry(let version): retry(request, with: version, answer)
     case .wait(let ticket, let call): wait(waiter, answer, ticket, call, count)
@@ -222,14 +222,15 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
 
   // MARK: Steps
 
-  /// Passes an input to the machine. User values that the machine drops are released after the lock.
-  func change<Answer>(_ input: (inout Machine) -> Answer) -> Answer {
-    let (answer, belongings) = machine.withLock { machine in
+  /// Passes an input to the machine, and returns how many requests wait after it. User values that the machine drops are
+  /// released after the lock.
+  private func change<Answer>(_ input: (inout Machine) -> Answer) -> (Answer, count: Int) {
+    let (answer, count, belongings) = machine.withLock { machine in
       let belongings = machine.belongings
-      return (input(&machine), belongings)
+      return (input(&machine), machine.waiterCount, belongings)
     }
     withExtendedLifetime(belongings) {}
-    return answer
+    return (answer, count)
   }
 
   private func wait<Value>(
@@ -242,7 +243,87 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
   }
 
   private func leave(_ ticket: Machine.Ticket) {
-    let (left, count) = change { ($0.leave(ticket), $0.waiterCount) }
+    let (left, count) = change { $0.leave(ticket) }
     if let left { tell(left.context, .waiting(change: -1), count) }
   }
+
+  // MARK: Calls of the authenticator, and the consequences of their ends
+
+  /// Asks the authenticator for a new credential, on behalf of a waiting request.
+  private func refresh(_ call: Machine.Call, for waiter: RefreshWaiter) {
+    let context = waiter.context
+    queue.async { [self] in
+      let began = MonotonicTime.now
+      // An authenticator may keep this closure for any time, so it must keep nothing else alive.
+      let end: @Sendable (Result<Credential, any Error>) -> Void = { [weak self, weak context] result in
+        self?.ended(call, result, after: MonotonicTime.now.seconds(since: began), context)
+      }
+      guard let session = context.session, !session.isOver else { return withdraw(call) }
+      tell(context, .began, machine.withLock { $0.waiterCount })
+      RefreshScope.$current.withValue(RefreshScope(of: owner, within: waiter.scope)) {
+        authenticator.refresh(call.credential, for: session, completion: end)
+      }
+    }
+  }
+
+  private func withdraw(_ call: Machine.Call) {
+    let (action, count) = change { $0.withdrew(call.number, at: .now) }
+    perform(action, count)
+  }
+
+  /// Called on any thread, also within the authenticator's `refresh`, and perhaps more than once.
+  private func ended(
+    _ call: Machine.Call, _ result: Result<Credential, any Error>, after duration: TimeInterval,
+    _ context: SessionContext?
+  ) {
+    var discards = false
+    if case .failure(let error) = result, machine.withLock({ $0.isWanted(call.number) }) {
+      discards = authenticator.shouldDiscard(call.credential, afterRefreshFailure: error)
+    }
+    let ((hasEnded, action), count) = change { machine in
+      (machine.isRunning(call.number), machine.ended(call.number, result, discards: discards, at: .now))
+    }
+    if hasEnded, let context {
+      tell(context, .ended(after: duration, result.failure == nil ? .success : .failure), count)
+    }
+    perform(action, count)
+  }
+
+  private func perform(_ action: Machine.Action, _ count: Int) {
+    switch action {
+    case .none: break
+    case .refresh(let call, let waiter): refresh(call, for: waiter)
+    case .release(let waiters, let outcome):
+      if case .excessiveRefresh = outcome, let context = waiters.first?.context {
+        tell(context, .ended(after: 0, .excessive), count)
+      }
+      release(waiters, outcome, count)
+    }
+  }
+
+  /// Each waiter continues on its session's loop. Adapters and retriers run next; they must not run in the middle of a
+  /// refresh, nor on the thread that has set a credential.
+  private func release(_ waiters: [RefreshWaiter], _ outcome: RefreshOutcome, _ count: Int) {
+    for waiter in waiters {
+      tell(waiter.context, .waiting(change: -1), count)
+      waiter.context.loop.post { waiter.go(outcome) }
+    }
+  }
+
+  // MARK: Events
+
+  /// Tells the monitors of the session that the event is about.
+  private func tell(_ context: SessionContext, _ kind: RefreshEvent.Kind, _ waiters: Int) {
+    guard context.monitors.wants(.refreshes) else { return }
+    let event = RefreshEvent(interceptor: name ?? String(describing: Self.self), kind: kind, waiters: waiters)
+    context.loop.post { context.monitors.session(context.sessionOrRemains, refresh: event) }
+  }
+}
+
+/// A request that waits for a refresh.
+struct RefreshWaiter: Sendable {
+  let context: SessionContext
+  /// The refreshes that the request is a part of.
+  let scope: RefreshScope?
+  let go: @Sendable (RefreshOutcome) -> Void
 }

@@ -43,14 +43,20 @@ extension Session {
   private func request(
     _ source: DataRequest.Source, _ interceptor: (any RequestInterceptor)?, _ shouldAutomaticallyResume: Bool?
   ) -> DataRequest {
-    let request = DataRequest(
-      source: source, context: context, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
+    prepared(
+      DataRequest(
+        source: source, context: context, interceptor: interceptor,
+        shouldAutomaticallyResume: shouldAutomaticallyResume))
+  }
+
+  /// Returns the request, which is set up now if the session sets requests up early.
+  func prepared<Kind: Request>(_ request: Kind) -> Kind {
     if requestSetup == .eager { request.prepare() }
     return request
   }
-}
 
-extension Session {
+  // MARK: Streams
+
   /// Makes a request of a URL and encodable parameters. Its response is handed on in chunks. Never throws: failures
   /// arrive at the handlers.
   @preconcurrency
@@ -88,15 +94,14 @@ extension Session {
     _ convertible: any URLRequestConvertible, automaticallyCancelOnStreamError: Bool = false,
     interceptor: (any RequestInterceptor)? = nil, shouldAutomaticallyResume: Bool? = nil
   ) -> DataStreamRequest {
-    let request = DataStreamRequest(
-      convertible: convertible, automaticallyCancelOnStreamError: automaticallyCancelOnStreamError, context: context,
-      interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
-    if requestSetup == .eager { request.prepare() }
-    return request
+    prepared(
+      DataStreamRequest(
+        convertible: convertible, automaticallyCancelOnStreamError: automaticallyCancelOnStreamError, context: context,
+        interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume))
   }
-}
 
-extension Session {
+  // MARK: Downloads
+
   /// Makes a download of a URL and a dictionary of parameters. Never throws: failures arrive at the handlers.
   ///
   /// `destination`: Returns the file's place; nil: the temporary directory, under a name of its own.
@@ -156,10 +161,9 @@ extension Session {
     _ downloadable: DownloadRequest.Downloadable, _ interceptor: (any RequestInterceptor)?,
     _ shouldAutomaticallyResume: Bool?, _ destination: DownloadRequest.Destination?
   ) -> DownloadRequest {
-    let request = DownloadRequest(
-      downloadable: downloadable, context: context, interceptor: interceptor,
-      shouldAutomaticallyResume: shouldAutomaticallyResume, destination: destination)
-    if requestSetup == .eager { request.prepare() }
-    return request
+    prepared(
+      DownloadRequest(
+        downloadable: downloadable, context: context, interceptor: interceptor,
+        shouldAutomaticallyResume: shouldAutomaticallyResume, destination: destination))
   }
 }

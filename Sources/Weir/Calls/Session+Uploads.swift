@@ -88,18 +88,17 @@ extension Session {
     _ upload: any UploadableConvertible, with convertible: any URLRequestConvertible,
     _ interceptor: (any RequestInterceptor)?, _ shouldAutomaticallyResume: Bool?, _ fileManager: FileManager
   ) -> UploadRequest {
-    let request = UploadRequest(
-      upload: upload, convertible: convertible, context: context, interceptor: interceptor,
-      shouldAutomaticallyResume: shouldAutomaticallyResume, fileManager: fileManager)
-    if requestSetup == .eager { request.prepare() }
-    return request
+    prepared(
+      UploadRequest(
+        upload: upload, convertible: convertible, context: context, interceptor: interceptor,
+        shouldAutomaticallyResume: shouldAutomaticallyResume, fileManager: fileManager))
   }
-}
 
-// Uploads of forms with files. The form is encoded when the URL request is built, by a worker unless the session has a
-// request queue. It is encoded to memory, or from `usingThreshold` bytes on to a temporary file.
+  // MARK: Forms with files
 
-extension Session {
+  // The form is encoded when the URL request is built, by a worker unless the session has a request queue. It is encoded
+  // to memory, or from `usingThreshold` bytes on to a temporary file.
+
   /// Uploads a form that `multipartFormData` fills; that closure is called at once.
   @preconcurrency
   public func upload(

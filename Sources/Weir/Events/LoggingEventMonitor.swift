@@ -34,11 +34,9 @@ public final class LoggingEventMonitor: EventMonitor {
     let line = parts.filter { !$0.isEmpty }.joined(separator: " ")
     sink(line.contains(where: \.isNewline) ? line.split(whereSeparator: \.isNewline).joined(separator: " ") : line)
   }
-}
 
-// MARK: - Session level
+  // MARK: Session level
 
-extension LoggingEventMonitor {
   public func urlSession(_ session: Session, didBecomeInvalidWithError error: (any Error)?) {
     log("session.didBecomeInvalid", error.logText)
   }
@@ -277,21 +275,9 @@ extension LoggingEventMonitor {
   public func request(_ request: UploadRequest, didProvideInputStream stream: InputStream) {
     log("request.didProvideInputStream", request)
   }
-}
 
-extension UploadRequest.Uploadable {
-  fileprivate var logText: String {
-    switch self {
-    case .data(let data): "\(data.count) bytes"
-    case .file(let url, _): "file \(url.path)"
-    case .stream: "stream"
-    }
-  }
-}
+  // MARK: Downloads
 
-// MARK: - Downloads
-
-extension LoggingEventMonitor {
   public func urlSession(
     _ session: Session, downloadTask: TransferTask, didResumeAtOffset fileOffset: Int64, expectedTotalBytes: Int64
   ) {
@@ -352,6 +338,16 @@ extension URLRequest {
       return parts?.string.map { hadQuery ? $0 + "?…" : $0 }
     }
     return "\(httpMethod ?? "GET") \(address ?? "(no URL)")"
+  }
+}
+
+extension UploadRequest.Uploadable {
+  fileprivate var logText: String {
+    switch self {
+    case .data(let data): "\(data.count) bytes"
+    case .file(let url, _): "file \(url.path)"
+    case .stream: "stream"
+    }
   }
 }
 

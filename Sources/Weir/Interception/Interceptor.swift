@@ -170,6 +170,11 @@ open class Interceptor: RequestInterceptor, NamedInterceptor, @unchecked Sendabl
     type(of: interceptor) == Interceptor.self ? interceptor as? Interceptor : nil
   }
 
+  /// The list with members more at its end.
+  func adding(_ adapters: [any RequestAdapter], _ retriers: [any RequestRetrier]) -> Interceptor {
+    Interceptor(adapters: self.adapters + adapters, retriers: self.retriers + retriers, name: name)
+  }
+
   @preconcurrency
   open func adapt(
     _ urlRequest: URLRequest, for session: Session,

@@ -5,7 +5,11 @@ extension Request {
   /// Adds an interceptor after the existing ones. It counts from the next setup or retry decision.
   @discardableResult
   public func interceptor(_ interceptor: any RequestInterceptor) -> Self {
-    change(\.interceptor) { Self.combined($0, with: interceptor) }
+    change(\.interceptor) { existing in
+      guard let existing else { return interceptor }
+      return Interceptor.list(existing)?.adding([interceptor], [interceptor])
+        ?? Interceptor(interceptors: [existing, interceptor])
+    }
     return self
   }
 
@@ -178,21 +182,10 @@ extension Request {
 
   private func adding(adapters: [any RequestAdapter] = [], retriers: [any RequestRetrier] = []) -> Self {
     change(\.interceptor) { existing in
-      guard let list = existing.flatMap(Interceptor.list) else {
-        return Interceptor(adapters: adapters, retriers: retriers, interceptors: existing.map { [$0] } ?? [])
-      }
-      return Interceptor(
-        adapters: list.adapters + adapters, retriers: list.retriers + retriers, name: list.name)
+      existing.flatMap(Interceptor.list)?.adding(adapters, retriers)
+        ?? Interceptor(adapters: adapters, retriers: retriers, interceptors: existing.map { [$0] } ?? [])
     }
     return self
-  }
-
-  private static func combined(
-    _ existing: (any RequestInterceptor)?, with new: any RequestInterceptor
-  ) -> any RequestInterceptor {
-    guard let existing else { return new }
-    guard let list = Interceptor.list(existing) else { return Interceptor(interceptors: [existing, new]) }
-    return Interceptor(adapters: list.adapters + [new], retriers: list.retriers + [new], name: list.name)
   }
 }
 

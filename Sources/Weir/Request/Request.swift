@@ -179,15 +179,12 @@ public class Request: @unchecked Sendable {
     } else if isFirst,
       shouldAutomaticallyResume ?? own?.delegate?.startImmediately ?? context.settings.startRequestsImmediately
     {
-      context.loop.post { [self] in resumeAutomatically() }
+      // As `resume()` does, but on the loop.
+      context.loop.post { [self] in
+        if fields.withLock({ $0.machine.act(.resume) }) { context.core.value.hear(self) }
+      }
     }
     return self
-  }
-
-  /// Does ``resume()`` on the loop, for the first handler.
-  private func resumeAutomatically() {
-    let hasChanged = fields.withLock { $0.machine.act(.resume) }
-    if hasChanged { context.core.value.hear(self) }
   }
 }
 

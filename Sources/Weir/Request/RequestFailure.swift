@@ -146,14 +146,8 @@ extension Request {
 
   /// The setting that turned the request away, with its value; nil for an error that is not a rejection.
   func setting(behind error: any Error) -> String? {
-    (error as? WeirError)?.rejectionReason?.setting(in: context.configuration)
-  }
-}
-
-extension WeirError {
-  fileprivate var rejectionReason: RequestRejectionReason? {
-    guard case .requestRejected(let reason) = self else { return nil }
-    return reason
+    guard case .requestRejected(let reason)? = error as? WeirError else { return nil }
+    return reason.setting(in: context.configuration)
   }
 }
 

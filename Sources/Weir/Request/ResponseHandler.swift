@@ -54,7 +54,6 @@ extension SerializationInput {
   var urlRequest: URLRequest? { hop?.urlRequest }
   var response: LazyHTTPResponse? { contents.head }
   var data: Data? { contents.data }
-  var metrics: TransferMetrics? { contents.metrics }
   var failure: WeirError? { verdict ?? error }
 
   /// The value that a serializer makes of this input, or the verdict if the outcome is fixed without a serializer.
@@ -181,10 +180,9 @@ extension HandlerValue {
     _ completion: @escaping @Sendable (WeirDownloadResponse<Value>) -> Void
   ) {
     let response = WeirDownloadResponse(
-      request: input.urlRequest, lazyResponse: input.response, fileURL: input.fileURL,
-      resumeData: (input.request as? DownloadRequest)?.resumeData, metrics: input.metrics,
-      serializationDuration: ended.seconds(since: began), result: result,
-      timeline: input.timeline(serializationCompleted: ended))
+      contents: input.contents, fileURL: input.fileURL,
+      resumeData: (input.request as? DownloadRequest)?.resumeData, serializationDuration: ended.seconds(since: began),
+      result: result, timeline: input.timeline(serializationCompleted: ended))
     self.init(error: result.failure, duration: response.serializationDuration) { use in
       switch use {
       case .announce(let request, let monitors):

@@ -17,9 +17,8 @@ extension DataResponse {
     serializationDuration: TimeInterval, result: Result<Success, Failure>, timeline: Timeline = Timeline()
   ) {
     self.init(
-      contents: ResponseContents(
-        hop: request.map { HopRequest($0) }, head: response.map(LazyHTTPResponse.init), data: data, metrics: metrics),
-      serializationDuration: serializationDuration, result: result, timeline: timeline)
+      contents: ResponseContents(request, response, data: data, metrics), serializationDuration: serializationDuration,
+      result: result, timeline: timeline)
   }
 
   /// The last URL request.
@@ -31,10 +30,8 @@ extension DataResponse {
   /// The last attempt's metrics.
   public var metrics: TransferMetrics? { contents.metrics }
 
-  package var lazyResponse: LazyHTTPResponse? { contents.head }
-
   /// The last response head, built when it is first read.
-  public var response: HTTPURLResponse? { lazyResponse?.response }
+  public var response: HTTPURLResponse? { contents.head?.response }
 
   /// The value; nil after a failure.
   public var value: Success? { result.success }
@@ -101,5 +98,12 @@ final class ResponseContents: Sendable {
     self.head = head
     self.data = data
     self.metrics = metrics
+  }
+
+  convenience init(
+    _ request: URLRequest?, _ response: HTTPURLResponse?, data: Data? = nil, _ metrics: TransferMetrics?
+  ) {
+    self.init(
+      hop: request.map { HopRequest($0) }, head: response.map(LazyHTTPResponse.init), data: data, metrics: metrics)
   }
 }

@@ -1,14 +1,10 @@
 /// The response of a download request, for one handler.
 public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
-  /// The last URL request.
-  public let request: URLRequest?
-  package let lazyResponse: LazyHTTPResponse?
+  let contents: ResponseContents
   /// The URL of the downloaded file; nil unless the file was moved to its destination.
   public let fileURL: URL?
   /// The data with which `download(resumingWith:)` continues the download, if the server allows that.
   public let resumeData: Data?
-  /// The last attempt's metrics.
-  public let metrics: TransferMetrics?
   /// The seconds that the serializer took, on a monotonic clock.
   public let serializationDuration: TimeInterval
   /// The value or the error.
@@ -25,12 +21,18 @@ extension DownloadResponse {
     serializationDuration: TimeInterval, result: Result<Success, Failure>, timeline: Timeline = Timeline()
   ) {
     self.init(
-      request: request, lazyResponse: response.map(LazyHTTPResponse.init), fileURL: fileURL, resumeData: resumeData,
-      metrics: metrics, serializationDuration: serializationDuration, result: result, timeline: timeline)
+      contents: ResponseContents(request, response, metrics), fileURL: fileURL, resumeData: resumeData,
+      serializationDuration: serializationDuration, result: result, timeline: timeline)
   }
 
+  /// The last URL request.
+  public var request: URLRequest? { contents.hop?.urlRequest }
+
+  /// The last attempt's metrics.
+  public var metrics: TransferMetrics? { contents.metrics }
+
   /// The last response head, built when it is first read.
-  public var response: HTTPURLResponse? { lazyResponse?.response }
+  public var response: HTTPURLResponse? { contents.head?.response }
 
   /// The value; nil after a failure.
   public var value: Success? { result.success }
@@ -62,7 +64,7 @@ extension DownloadResponse {
 
   private func with<S: Sendable, F: Error>(_ result: Result<S, F>) -> DownloadResponse<S, F> {
     DownloadResponse<S, F>(
-      request: request, lazyResponse: lazyResponse, fileURL: fileURL, resumeData: resumeData, metrics: metrics,
-      serializationDuration: serializationDuration, result: result, timeline: timeline)
+      contents: contents, fileURL: fileURL, resumeData: resumeData, serializationDuration: serializationDuration,
+      result: result, timeline: timeline)
   }
 }

@@ -3,18 +3,16 @@ struct ResponseDescription {
   /// The largest body, in bytes, that is shown as text.
   static let maximumBodyText = 100_000
 
-  let request: URLRequest?
-  let response: HTTPURLResponse?
-  let metrics: TransferMetrics?
+  let contents: ResponseContents
   let serializationDuration: TimeInterval
   let result: String
 
   /// The whole text. Data requests and downloads differ by the blocks `responseBody` and `extra`.
   func text(responseBody: Data?? = nil, extra: [String] = []) -> String {
-    guard let request else {
+    guard let request = contents.hop?.urlRequest else {
       return "[Request]: None\n[Result]: \(result)"
     }
-    let network = metrics.map { "\($0.taskInterval.duration)s" } ?? "None"
+    let network = contents.metrics.map { "\($0.taskInterval.duration)s" } ?? "None"
     let blocks =
       [requestBlock(request), responseBlock(body: responseBody)] + extra + [
         "[Network Duration]: \(network)",
@@ -36,7 +34,7 @@ struct ResponseDescription {
   }
 
   private func responseBlock(body: Data??) -> String {
-    guard let response else { return "[Response]: None" }
+    guard let response = contents.head?.response else { return "[Response]: None" }
     let headers = response.headers
     var lines = ["[Status Code]: \(response.statusCode)", Self.headersText(headers)]
     if let body { lines.append(Self.bodyText(body, contentType: headers.value(for: "Content-Type"))) }
@@ -81,8 +79,7 @@ extension DataResponse: CustomStringConvertible, CustomDebugStringConvertible {
   /// Request, response, body, durations and result, without secrets.
   public var debugDescription: String {
     ResponseDescription(
-      request: request, response: response, metrics: metrics, serializationDuration: serializationDuration,
-      result: result.redactedDescription
+      contents: contents, serializationDuration: serializationDuration, result: result.redactedDescription
     )
     .text(responseBody: data)
   }
@@ -95,8 +92,7 @@ extension DownloadResponse: CustomStringConvertible, CustomDebugStringConvertibl
   /// Request, response, file, durations and result, without secrets.
   public var debugDescription: String {
     ResponseDescription(
-      request: request, response: response, metrics: metrics, serializationDuration: serializationDuration,
-      result: result.redactedDescription
+      contents: contents, serializationDuration: serializationDuration, result: result.redactedDescription
     )
     .text(extra: [
       "[File URL]: \(fileURL?.path ?? "None")",

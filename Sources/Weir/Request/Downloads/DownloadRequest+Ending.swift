@@ -181,14 +181,7 @@ extension DownloadRequest {
   func verdict(on response: LazyHTTPResponse) -> ResumeRule.Verdict {
     if let partial = flow.partial ?? takePartial() { return partial.rule.verdict(on: response) }
     // The response brings a rest, but there is no partial file that it belongs to.
-    return asksForRest && response.statusCode == 206 ? .askAgain : .other
-  }
-
-  private var asksForRest: Bool {
-    switch result.withLock({ $0.plan }) {
-    case .rest, .appending: true
-    case .unread, .whole: false
-    }
+    return result.withLock { $0.plan.rest != nil } && response.statusCode == 206 ? .askAgain : .other
   }
 
   /// The partial file for which the URL request was made.
@@ -207,10 +200,7 @@ extension DownloadRequest {
     let partial = flow.partial
     flow.partial = nil
     result.withLock { result in
-      switch result.plan {
-      case .rest(let data), .appending(let data): result.plan = .whole(data.plainRequest)
-      case .unread, .whole: break
-      }
+      if let data = result.plan.rest { result.plan = .whole(data.plainRequest) }
     }
     if let partial { lane.submit { partial.file.remove() } }
   }
@@ -292,12 +282,8 @@ extension DownloadRequest {
   private var isActive: Bool { fields.withLock { $0.machine.isActive && $0.machine.state != .cancelled } }
 
   private func isHeld(_ data: Data) -> Bool {
-    let known: ResumeData? =
-      switch result.withLock({ $0.plan }) {
-      case .unread: ResumeData(data)
-      case .rest(let known), .appending(let known): known
-      case .whole: nil
-      }
+    let plan = result.withLock { $0.plan }
+    let known = if case .unread = plan { ResumeData(data) } else { plan.rest }
     return known.map { PartialFile.isHeld($0, in: directory) } ?? false
   }
 

@@ -193,6 +193,14 @@ enum ResumePlan: Sendable {
   /// The rest, which is being appended to the partial file.
   case appending(ResumeData)
   case whole(URLRequest)
+
+  /// The resume data of the rest, if a rest is asked for.
+  var rest: ResumeData? {
+    switch self {
+    case .rest(let data), .appending(let data): data
+    case .unread, .whole: nil
+    }
+  }
 }
 
 /// The state of a download under way. Lives on the loop.

@@ -98,22 +98,24 @@ extension RequestPipeline {
       }
       guard isCurrent else { return }
       if isObserved {
-        request.onPipeline { $0.announce(adapters[index], after: duration, result.failure, step) }
+        request.onPipeline { pipeline in
+          guard pipeline.decide({ $0.isWaiting(in: step) }) else { return }
+          let name = pipeline.core.name(of: adapters[index])
+          pipeline.monitors.request(request, didAdaptUsing: name, duration: duration, failed: result.failure)
+        }
       }
       if case .success(let adapted) = result, index + 1 < adapters.count {
         ask(index + 1, about: adapted)
       } else {
-        let result = result.flatMap { adapted in Result { try adapted.validated() } }
+        let result = result.flatMap { adapted in
+          Result {
+            try adapted.validate()
+            return adapted
+          }
+        }
         request.onPipeline { ended($0, result, step) }
       }
     }
-  }
-
-  private func announce(
-    _ adapter: NamedAdapter, after duration: TimeInterval, _ failure: (any Error)?, _ step: RequestMachine.Step
-  ) {
-    guard decide({ $0.isWaiting(in: step) }) else { return }
-    monitors.request(request, didAdaptUsing: core.name(of: adapter), duration: duration, failed: failure)
   }
 
   private func adaptationEnded(_ result: Result<URLRequest, any Error>, _ step: RequestMachine.Step) {
@@ -191,12 +193,5 @@ extension RequestPipeline {
       fields.machine.state == .cancelled ? nil : fields.exchange(error: error)
     }
     withExtendedLifetime(replaced) {}
-  }
-}
-
-extension URLRequest {
-  fileprivate func validated() throws -> URLRequest {
-    try validate()
-    return self
   }
 }

@@ -117,23 +117,21 @@ extension DataStreamRequest {
 
   /// The end of a stream's request.
   public struct Completion: Sendable {
-    /// The URL request of the last attempt.
-    public let request: URLRequest?
-    private let lazyResponse: LazyHTTPResponse?
-    /// The metrics of the last attempt.
-    public let metrics: TransferMetrics?
+    private let contents: ResponseContents
     /// The times at which the stages of the last attempt began.
     public let timeline: Timeline
     /// Nil after a success.
     public let error: WeirError?
 
+    /// The URL request of the last attempt.
+    public var request: URLRequest? { contents.hop?.urlRequest }
     /// The head of the last attempt's response.
-    public var response: HTTPURLResponse? { lazyResponse?.response }
+    public var response: HTTPURLResponse? { contents.head?.response }
+    /// The metrics of the last attempt.
+    public var metrics: TransferMetrics? { contents.metrics }
 
     init(_ input: SerializationInput) {
-      request = input.urlRequest
-      lazyResponse = input.response
-      metrics = input.metrics
+      contents = input.contents
       timeline = input.timeline(serializationCompleted: .now)
       error = input.failure
     }

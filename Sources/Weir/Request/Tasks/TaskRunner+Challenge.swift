@@ -98,8 +98,3 @@ extension TaskRunner {
       protocol: scheme, realm: challenge.realm, authenticationMethod: method)
   }
 }
-
-extension TransferBody {
-  /// Whether the body is certain to be available a second time.
-  var isRepeatable: Bool { if case .pulled = self { false } else { true } }
-}

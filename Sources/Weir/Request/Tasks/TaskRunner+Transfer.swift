@@ -65,7 +65,8 @@ extension TaskRunner {
     spec.silenceTimeout = hop.request.timeout ?? core.configuration.timeoutIntervalForRequest
     spec.addressPolicy = core.configuration.destinationPolicy.rules
     spec.trust = hop.trust?.trust
-    spec.canRepeatBody = body.isRepeatable
+    // A pulled body is not certain to be there a second time.
+    spec.canRepeatBody = if case .pulled = body { false } else { true }
     return spec
   }
 

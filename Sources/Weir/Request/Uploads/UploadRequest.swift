@@ -57,7 +57,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
   }
 
   override func prepareBody(for hop: HopRequest, _ step: RequestMachine.Step, in pipeline: RequestPipeline) -> Bool {
-    switch upload as? Uploadable ?? (upload as? MultipartUpload)?.uploadable {
+    switch givenUploadable {
     case .data?, .stream?: pipeline.uploadableMade(makeBody(), of: self, for: hop, step)
     case .file?: makeBody(on: context.workers, for: hop, step)
     // The caller's code may block, so it runs on the workers for readers.
@@ -90,8 +90,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
 
   override func describedBody(of hop: HopRequest) -> CURLBody {
     let body = bodies.withLock { $0.present }
-    let given = upload as? Uploadable ?? (upload as? MultipartUpload)?.uploadable
-    guard let uploadable = body?.uploadable ?? given else { return .unmade }
+    guard let uploadable = body?.uploadable ?? givenUploadable else { return .unmade }
     if let coding = body?.coding {
       return .input(length: nil, what: "compressed by \(coding.rawValue) while it is sent")
     }
@@ -101,6 +100,9 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
     case .stream: .input(length: BodyStream.length(of: hop), what: "a stream")
     }
   }
+
+  /// The body if it is there without a call of the caller's code: it was passed as it is, or its form is encoded.
+  private var givenUploadable: Uploadable? { upload as? Uploadable ?? (upload as? MultipartUpload)?.uploadable }
 
   /// A stream passed by the caller can be read once. A convertible that makes streams makes a new one, and weir makes
   /// new ones of data and files that it compresses.
@@ -188,5 +190,74 @@ struct UploadBodies {
     isOver = true
     defer { files = [] }
     return files
+  }
+}
+
+/// Makes an upload's body, between adaptation and the task.
+extension RequestPipeline {
+  /// The body was made or could not be. The attempt continues unless the request has moved on meanwhile.
+  func uploadableMade(
+    _ result: Result<UploadBody, WeirError>, of upload: UploadRequest, for hop: HopRequest, _ step: RequestMachine.Step
+  ) {
+    guard decide({ $0.isWaiting(in: step) }) else { return }
+    switch result {
+    case .success(let body): code(body, of: upload, for: hop, step)
+    case .failure(let error):
+      creationFailed(error, step) { monitors.request(upload, didFailToCreateUploadableWithError: $0) }
+    }
+  }
+
+  /// Asks the adapters that compress bodies about this one.
+  private func code(
+    _ body: UploadBody, of upload: UploadRequest, for hop: HopRequest, _ step: RequestMachine.Step
+  ) {
+    let adapters = core.adapters(of: request)
+    guard adapters.compressUploads else {
+      return coded(.success((hop: hop, coding: nil)), body, of: upload, for: hop, step)
+    }
+    let ask: @Sendable () -> Result<CodedHop, any Error> = {
+      Result {
+        var urlRequest = hop.urlRequest
+        let coding = try adapters.codeUpload(&urlRequest, data: body.data)
+        return (hop: coding == nil ? hop : HopRequest(urlRequest), coding: coding)
+      }
+    }
+    guard let executor = codingExecutor(body) else { return coded(ask(), body, of: upload, for: hop, step) }
+    executor { [request] in
+      let result = ask()
+      request.onPipeline { $0.coded(result, body, of: upload, for: hop, step) }
+    }
+  }
+
+  private typealias CodedHop = (hop: HopRequest, coding: RequestCoding?)
+
+  /// The executor on which a caller's closure is asked about a body, as a large one may take long; nil: the loop.
+  private func codingExecutor(_ body: UploadBody) -> Executor? {
+    guard let data = body.data else { return nil }
+    return context.queues.bodies?.executor ?? (data.count > 64 << 10 ? context.readers.executor : nil)
+  }
+
+  private func coded(
+    _ result: Result<CodedHop, any Error>, _ body: UploadBody, of upload: UploadRequest, for hop: HopRequest,
+    _ step: RequestMachine.Step
+  ) {
+    guard decide({ $0.isWaiting(in: step) }) else { return }
+    switch result {
+    case .success((let codedHop, let coding)):
+      var body = body
+      if let coding {
+        body.coding = coding
+        if case .stream(let plain) = body.uploadable { body.coded = .stream(CodedUpload.stream(plain, coding)) }
+        request.fields.withLock { $0.attempt?.adapted = codedHop }
+      }
+      upload.begin(with: body)
+      monitors.request(upload, didCreateUploadable: body.uploadable)
+      guard decide({ $0.isWaiting(in: step) }) else { return }
+      bodyIsReady(for: codedHop, step)
+    case .failure(let error):
+      creationFailed(.requestAdaptationFailed(error: error), step) {
+        monitors.request(request, didFailToAdaptURLRequest: hop.urlRequest, withError: $0)
+      }
+    }
   }
 }
