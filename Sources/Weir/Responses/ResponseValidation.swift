@@ -82,7 +82,7 @@ package struct MIMEType: Sendable, Hashable {
   }
 
   /// Whether the pattern accepts every response, even one without a type.
-  package var isWildcard: Bool { type == "*" && subtype == "*" }
+  fileprivate var isWildcard: Bool { type == "*" && subtype == "*" }
 
   package func matches(_ other: MIMEType) -> Bool {
     (type == "*" || type == other.type) && (subtype == "*" || subtype == other.subtype)

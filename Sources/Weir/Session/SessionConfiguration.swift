@@ -76,8 +76,6 @@ public struct SessionConfiguration: Sendable {
   public var handlerExecution = HandlerExecution.completionQueue
   /// The seconds after which idle pooled connections are closed.
   public var idleConnectionLifetime: TimeInterval = 60
-  /// The limit of open connections; it is exceeded only while all are in use.
-  package var maximumPooledConnections = 100_000
   /// The directory in which downloads are written until they are complete; nil: the system's temporary directory.
   package var downloadDirectory: String?
   /// The addresses that may be connected to; set ``DestinationPolicy/publicOnly`` if others choose the URLs.

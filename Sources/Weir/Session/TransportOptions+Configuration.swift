@@ -6,7 +6,6 @@ extension TransportOptions {
     self.init()
     connectTimeout = configuration.connectTimeout
     idleConnectionLifetime = configuration.idleConnectionLifetime
-    maximumPooledConnections = configuration.maximumPooledConnections
     maximumHeaderSize = configuration.maximumHeaderSize
     unixSocketPath = configuration.unixSocketPath
     resolveOverrides = configuration.resolveOverrides.map {
