@@ -3,7 +3,7 @@ import Synchronization
 
 /// A monitor made of closures, one for each callback. A closure that is nil does nothing. Closures may be set at any
 /// time.
-public final class ClosureEventMonitor: EventMonitor, ForwardingEventMonitor {
+public final class ClosureEventMonitor: EventMonitor, UniformEventMonitor {
   public let queue: DispatchQueue
   /// The closures, keyed by the names of their properties. Few monitors have more than two or three.
   private let closures = Mutex<[String: any Sendable]>([:])
@@ -27,12 +27,12 @@ public final class ClosureEventMonitor: EventMonitor, ForwardingEventMonitor {
     withExtendedLifetime(replaced) {}
   }
 
-  func forward<Arguments: Sendable>(
+  func handle<Arguments: Sendable>(
     _ interest: EventInterests, _ arguments: Arguments,
     _ event: @escaping @Sendable (any EventMonitor, Arguments) -> Void,
-    _ closure: (ClosureEventMonitor, Arguments) -> Void
+    _ closure: (ClosureEventMonitor) -> Void, _ line: (LoggingEventMonitor) -> Void
   ) {
-    closure(self, arguments)
+    closure(self)
   }
 
   // MARK: Session level

@@ -3,7 +3,7 @@ public import Dispatch
 /// Passes each event on to several monitors, in order: to inline monitors at once, to others on their queues.
 ///
 /// ``Session`` and ``Request`` create composites. A composite that is added as a monitor is replaced by its members.
-public final class CompositeEventMonitor: EventMonitor, ForwardingEventMonitor {
+public final class CompositeEventMonitor: EventMonitor, UniformEventMonitor {
   private struct Member {
     let monitor: any EventMonitor
     let interests: EventInterests
@@ -55,10 +55,10 @@ public final class CompositeEventMonitor: EventMonitor, ForwardingEventMonitor {
 
   /// Tells each member that wants the event.
   @inline(__always)
-  func forward<Arguments: Sendable>(
+  func handle<Arguments: Sendable>(
     _ interest: EventInterests, _ arguments: Arguments,
     _ event: @escaping @Sendable (any EventMonitor, Arguments) -> Void,
-    _ closure: (ClosureEventMonitor, Arguments) -> Void
+    _ closure: (ClosureEventMonitor) -> Void, _ line: (LoggingEventMonitor) -> Void
   ) {
     guard wants(interest) else { return }
     for index in members.indices where members[index].interests.rawValue & interest.rawValue != 0 {

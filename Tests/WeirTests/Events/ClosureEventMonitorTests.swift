@@ -31,10 +31,10 @@ struct ClosureEventMonitorTests {
     let callbacks = body.components(separatedBy: "func ").dropFirst().map(Self.compact)
     #expect(callbacks.count > 50)
 
-    let table = try Self.sources("ForwardingEventMonitor")
+    let table = try Self.sources("UniformEventMonitor")
     var closures: [String: String] = [:]
     for function in table.components(separatedBy: "public func ").dropFirst() {
-      let match = try #require(function.firstMatch(of: /^((?s).*?\)) \{\n(?s).*\.([a-zA-Z]+)\?\(/))
+      let match = try #require(function.firstMatch(of: /^((?s).*?\)) \{\n(?s).*?\$0\.([a-zA-Z]+)\?\(/))
       closures[Self.compact(String(match.output.1))] = String(match.output.2)
     }
     let properties = try Self.sources("ClosureEventMonitor")

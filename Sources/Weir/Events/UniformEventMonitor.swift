@@ -1,184 +1,217 @@
-/// A monitor that passes on each event: a composite to its members, a monitor made of closures to one of those. The
-/// callbacks below are the table of all events.
-protocol ForwardingEventMonitor: EventMonitor {
+/// A monitor that does the same with every event: a composite passes it on to its members, a closure monitor to the
+/// event's closure, a logging monitor writes a line. The callbacks below are the table of all events.
+protocol UniformEventMonitor: EventMonitor {
   /// - Parameters:
   ///   - interest: The group of interests that the event belongs to. Code with an event calls only the callback.
-  ///   - arguments: The values of the event. The closures get them so, and capture nothing but in generic callbacks:
-  ///     then telling an inline monitor costs no allocation.
-  ///   - event: Tells a monitor.
-  ///   - closure: Calls the closure of the event.
-  func forward<Arguments: Sendable>(
+  ///   - arguments: The values of the event, for `event`.
+  ///   - event: Tells a monitor. Except in generic callbacks it captures nothing, so that it costs no allocation to tell
+  ///     an inline monitor.
+  ///   - closure: Calls the event's closure.
+  ///   - line: Logs the event, without secrets.
+  func handle<Arguments: Sendable>(
     _ interest: EventInterests, _ arguments: Arguments,
     _ event: @escaping @Sendable (any EventMonitor, Arguments) -> Void,
-    _ closure: (ClosureEventMonitor, Arguments) -> Void)
+    _ closure: (ClosureEventMonitor) -> Void, _ line: (LoggingEventMonitor) -> Void)
 }
 
-extension ForwardingEventMonitor {
+extension UniformEventMonitor {
   // MARK: Session level
 
   public func urlSession(_ session: Session, didBecomeInvalidWithError error: (any Error)?) {
-    forward(
+    handle(
       .session, (session, error), { $0.urlSession($1.0, didBecomeInvalidWithError: $1.1) },
-      { $0.sessionDidBecomeInvalidWithError?($1.0, $1.1) })
+      { $0.sessionDidBecomeInvalidWithError?(session, error) }, { $0.log("session.didBecomeInvalid", error.logText) })
   }
 
   public func urlSession(
     _ session: Session, task: TransferTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
     totalBytesExpectedToSend: Int64
   ) {
-    forward(
+    handle(
       .data, (session, task, bytesSent, totalBytesSent, totalBytesExpectedToSend),
       { $0.urlSession($1.0, task: $1.1, didSendBodyData: $1.2, totalBytesSent: $1.3, totalBytesExpectedToSend: $1.4) },
-      { $0.taskDidSendBodyData?($1.0, $1.1, $1.2, $1.3, $1.4) })
+      { $0.taskDidSendBodyData?(session, task, bytesSent, totalBytesSent, totalBytesExpectedToSend) },
+      { $0.log("session.didSendBodyData", task, "\(totalBytesSent) of \(totalBytesExpectedToSend) bytes") })
   }
 
   public func urlSession(
     _ session: Session, task: TransferTask, willPerformHTTPRedirection response: HTTPURLResponse,
     newRequest request: URLRequest
   ) {
-    forward(
+    handle(
       .redirects, (session, task, response, request),
       { $0.urlSession($1.0, task: $1.1, willPerformHTTPRedirection: $1.2, newRequest: $1.3) },
-      { $0.taskWillPerformHTTPRedirection?($1.0, $1.1, $1.2, $1.3) })
+      { $0.taskWillPerformHTTPRedirection?(session, task, response, request) },
+      { $0.log("session.willPerformHTTPRedirection", task, "status \(response.statusCode)", request.logText) })
   }
 
   public func urlSession(_ session: Session, task: TransferTask, didReceive challenge: TransferChallenge) {
-    forward(
+    handle(
       .challenges, (session, task, challenge), { $0.urlSession($1.0, task: $1.1, didReceive: $1.2) },
-      { $0.taskDidReceiveChallenge?($1.0, $1.1, $1.2) })
+      { $0.taskDidReceiveChallenge?(session, task, challenge) },
+      { $0.log("session.didReceiveChallenge", task, challenge.logText) })
   }
 
   public func urlSession(_ session: Session, task: TransferTask, didFinishCollecting metrics: TransferMetrics) {
-    forward(
+    handle(
       .tasks, (session, task, metrics), { $0.urlSession($1.0, task: $1.1, didFinishCollecting: $1.2) },
-      { $0.taskDidFinishCollectingMetrics?($1.0, $1.1, $1.2) })
+      { $0.taskDidFinishCollectingMetrics?(session, task, metrics) },
+      { $0.log("session.didFinishCollecting", task, metrics.logText) })
   }
 
   public func urlSession(_ session: Session, task: TransferTask, didCompleteWithError error: (any Error)?) {
-    forward(
+    handle(
       .tasks, (session, task, error), { $0.urlSession($1.0, task: $1.1, didCompleteWithError: $1.2) },
-      { $0.taskDidComplete?($1.0, $1.1, $1.2) })
+      { $0.taskDidComplete?(session, task, error) }, { $0.log("session.didComplete", task, error.logText) })
   }
 
   public func urlSession(_ session: Session, taskIsWaitingForConnectivity task: TransferTask) {
-    forward(
+    handle(
       .tasks, (session, task), { $0.urlSession($1.0, taskIsWaitingForConnectivity: $1.1) },
-      { $0.taskIsWaitingForConnectivity?($1.0, $1.1) })
+      { $0.taskIsWaitingForConnectivity?(session, task) }, { _ in })
   }
 
   public func urlSession(_ session: Session, dataTask: TransferTask, didReceive response: URLResponse) {
-    forward(
+    handle(
       .tasks, (session, dataTask, response), { $0.urlSession($1.0, dataTask: $1.1, didReceive: $1.2) },
-      { $0.dataTaskDidReceiveResponse?($1.0, $1.1, $1.2) })
+      { $0.dataTaskDidReceiveResponse?(session, dataTask, response) },
+      {
+        $0.log(
+          "session.didReceiveResponse", dataTask, (response as? HTTPURLResponse).map { "status \($0.statusCode)" } ?? ""
+        )
+      })
   }
 
   public func urlSession(_ session: Session, dataTask: TransferTask, didReceive data: Data) {
-    forward(
+    handle(
       .data, (session, dataTask, data), { $0.urlSession($1.0, dataTask: $1.1, didReceive: $1.2) },
-      { $0.dataTaskDidReceiveData?($1.0, $1.1, $1.2) })
+      { $0.dataTaskDidReceiveData?(session, dataTask, data) },
+      { $0.log("session.didReceiveData", dataTask, "\(data.count) bytes") })
   }
 
   public func urlSession(_ session: Session, dataTask: TransferTask, willCacheResponse response: CachedURLResponse) {
-    forward(
+    handle(
       .tasks, (session, dataTask, response), { $0.urlSession($1.0, dataTask: $1.1, willCacheResponse: $1.2) },
-      { $0.dataTaskWillCacheResponse?($1.0, $1.1, $1.2) })
+      { $0.dataTaskWillCacheResponse?(session, dataTask, response) },
+      { $0.log("session.willCacheResponse", dataTask, "\(response.data.count) bytes") })
   }
 
   // MARK: Requests of all kinds
 
   public func request(_ request: Request, didCreateInitialURLRequest urlRequest: URLRequest) {
-    forward(
+    handle(
       .creation, (request, urlRequest), { $0.request($1.0, didCreateInitialURLRequest: $1.1) },
-      { $0.requestDidCreateInitialURLRequest?($1.0, $1.1) })
+      { $0.requestDidCreateInitialURLRequest?(request, urlRequest) },
+      { $0.log("request.didCreateInitialURLRequest", request, urlRequest.logText) })
   }
 
   public func request(_ request: Request, didFailToCreateURLRequestWithError error: WeirError) {
-    forward(
+    handle(
       .creation, (request, error), { $0.request($1.0, didFailToCreateURLRequestWithError: $1.1) },
-      { $0.requestDidFailToCreateURLRequestWithError?($1.0, $1.1) })
+      { $0.requestDidFailToCreateURLRequestWithError?(request, error) },
+      { $0.log("request.didFailToCreateURLRequest", request, error.logText) })
   }
 
   public func request(
     _ request: Request, didAdaptInitialRequest initialRequest: URLRequest, to adaptedRequest: URLRequest
   ) {
-    forward(
+    handle(
       .creation, (request, initialRequest, adaptedRequest),
       { $0.request($1.0, didAdaptInitialRequest: $1.1, to: $1.2) },
-      { $0.requestDidAdaptInitialRequestToAdaptedRequest?($1.0, $1.1, $1.2) })
+      { $0.requestDidAdaptInitialRequestToAdaptedRequest?(request, initialRequest, adaptedRequest) },
+      { $0.log("request.didAdaptInitialRequest", request, adaptedRequest.logText) })
   }
 
   public func request(
     _ request: Request, didFailToAdaptURLRequest initialRequest: URLRequest, withError error: WeirError
   ) {
-    forward(
+    handle(
       .creation, (request, initialRequest, error),
       { $0.request($1.0, didFailToAdaptURLRequest: $1.1, withError: $1.2) },
-      { $0.requestDidFailToAdaptURLRequestWithError?($1.0, $1.1, $1.2) })
+      { $0.requestDidFailToAdaptURLRequestWithError?(request, initialRequest, error) },
+      { $0.log("request.didFailToAdaptURLRequest", request, initialRequest.logText, error.logText) })
   }
 
   public func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest) {
-    forward(
+    handle(
       .creation, (request, urlRequest), { $0.request($1.0, didCreateURLRequest: $1.1) },
-      { $0.requestDidCreateURLRequest?($1.0, $1.1) })
+      { $0.requestDidCreateURLRequest?(request, urlRequest) },
+      { $0.log("request.didCreateURLRequest", request, urlRequest.logText) })
   }
 
   public func request(_ request: Request, didCreateTask task: TransferTask) {
-    forward(
-      .lifecycle, (request, task), { $0.request($1.0, didCreateTask: $1.1) }, { $0.requestDidCreateTask?($1.0, $1.1) })
+    handle(
+      .lifecycle, (request, task), { $0.request($1.0, didCreateTask: $1.1) },
+      { $0.requestDidCreateTask?(request, task) }, { $0.log("request.didCreateTask", request, task.logText) })
   }
 
   public func request(_ request: Request, didGatherMetrics metrics: TransferMetrics) {
-    forward(
+    handle(
       .tasks, (request, metrics), { $0.request($1.0, didGatherMetrics: $1.1) },
-      { $0.requestDidGatherMetrics?($1.0, $1.1) })
+      { $0.requestDidGatherMetrics?(request, metrics) },
+      { $0.log("request.didGatherMetrics", request, metrics.logText) })
   }
 
   public func request(_ request: Request, didFailTask task: TransferTask, earlyWithError error: WeirError) {
-    forward(
+    handle(
       .lifecycle, (request, task, error), { $0.request($1.0, didFailTask: $1.1, earlyWithError: $1.2) },
-      { $0.requestDidFailTaskEarlyWithError?($1.0, $1.1, $1.2) })
+      { $0.requestDidFailTaskEarlyWithError?(request, task, error) },
+      { $0.log("request.didFailTaskEarly", request, task.logText, error.logText) })
   }
 
   public func request(_ request: Request, didCompleteTask task: TransferTask, with error: WeirError?) {
-    forward(
+    handle(
       .lifecycle, (request, task, error), { $0.request($1.0, didCompleteTask: $1.1, with: $1.2) },
-      { $0.requestDidCompleteTaskWithError?($1.0, $1.1, $1.2) })
+      { $0.requestDidCompleteTaskWithError?(request, task, error) },
+      { $0.log("request.didCompleteTask", request, task.logText, error.logText) })
   }
 
   public func request(_ request: Request, didResumeTask task: TransferTask) {
-    forward(
-      .lifecycle, (request, task), { $0.request($1.0, didResumeTask: $1.1) }, { $0.requestDidResumeTask?($1.0, $1.1) })
+    handle(
+      .lifecycle, (request, task), { $0.request($1.0, didResumeTask: $1.1) },
+      { $0.requestDidResumeTask?(request, task) }, { $0.log("request.didResumeTask", request, task.logText) })
   }
 
   public func request(_ request: Request, didSuspendTask task: TransferTask) {
-    forward(
-      .lifecycle, (request, task), { $0.request($1.0, didSuspendTask: $1.1) }, { $0.requestDidSuspendTask?($1.0, $1.1) }
-    )
+    handle(
+      .lifecycle, (request, task), { $0.request($1.0, didSuspendTask: $1.1) },
+      { $0.requestDidSuspendTask?(request, task) }, { $0.log("request.didSuspendTask", request, task.logText) })
   }
 
   public func request(_ request: Request, didCancelTask task: TransferTask) {
-    forward(
-      .lifecycle, (request, task), { $0.request($1.0, didCancelTask: $1.1) }, { $0.requestDidCancelTask?($1.0, $1.1) })
+    handle(
+      .lifecycle, (request, task), { $0.request($1.0, didCancelTask: $1.1) },
+      { $0.requestDidCancelTask?(request, task) }, { $0.log("request.didCancelTask", request, task.logText) })
   }
 
   public func requestIsRetrying(_ request: Request) {
-    forward([.lifecycle, .attempts], request, { $0.requestIsRetrying($1) }, { $0.requestIsRetrying?($1) })
+    handle(
+      [.lifecycle, .attempts], request, { $0.requestIsRetrying($1) }, { $0.requestIsRetrying?(request) },
+      { $0.log("request.isRetrying", request, "\(request.retryCount)") })
   }
 
   public func requestDidFinish(_ request: Request) {
-    forward(.lifecycle, request, { $0.requestDidFinish($1) }, { $0.requestDidFinish?($1) })
+    handle(
+      .lifecycle, request, { $0.requestDidFinish($1) }, { $0.requestDidFinish?(request) },
+      { $0.log("request.didFinish", request) })
   }
 
   public func requestDidResume(_ request: Request) {
-    forward(.lifecycle, request, { $0.requestDidResume($1) }, { $0.requestDidResume?($1) })
+    handle(
+      .lifecycle, request, { $0.requestDidResume($1) }, { $0.requestDidResume?(request) },
+      { $0.log("request.didResume", request) })
   }
 
   public func requestDidSuspend(_ request: Request) {
-    forward(.lifecycle, request, { $0.requestDidSuspend($1) }, { $0.requestDidSuspend?($1) })
+    handle(
+      .lifecycle, request, { $0.requestDidSuspend($1) }, { $0.requestDidSuspend?(request) },
+      { $0.log("request.didSuspend", request) })
   }
 
   public func requestDidCancel(_ request: Request) {
-    forward(.lifecycle, request, { $0.requestDidCancel($1) }, { $0.requestDidCancel?($1) })
+    handle(
+      .lifecycle, request, { $0.requestDidCancel($1) }, { $0.requestDidCancel?(request) },
+      { $0.log("request.didCancel", request) })
   }
 
   // MARK: Data requests
@@ -187,51 +220,56 @@ extension ForwardingEventMonitor {
     _ request: DataRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, data: Data?,
     withResult result: Request.ValidationResult
   ) {
-    forward(
+    handle(
       .responses, (request, urlRequest, response, data, result),
       { $0.request($1.0, didValidateRequest: $1.1, response: $1.2, data: $1.3, withResult: $1.4) },
-      { $0.requestDidValidateRequestResponseDataWithResult?($1.0, $1.1, $1.2, $1.3, $1.4) })
+      { $0.requestDidValidateRequestResponseDataWithResult?(request, urlRequest, response, data, result) },
+      { $0.log("request.didValidate", request, "status \(response.statusCode)", result.logText) })
   }
 
   public func request(_ request: DataRequest, didParseResponse response: DataResponse<Data?, WeirError>) {
-    forward(
+    handle(
       .responses, (request, response), { $0.request($1.0, didParseResponse: $1.1) },
-      { $0.requestDidParseResponse?($1.0, $1.1) })
+      { $0.requestDidParseResponse?(request, response) },
+      { $0.log("request.didParseResponse", request, response.result.logText) })
   }
 
   public func request<Value>(_ request: DataRequest, didParseResponse response: DataResponse<Value, WeirError>) {
     // Captured, since Swift 6.3 can't compile a tuple with this response.
-    forward(
+    handle(
       .responses, (), { monitor, _ in monitor.request(request, didParseResponse: response) },
-      { monitor, _ in monitor.requestDidParseValue?(request, response.map { $0 }) })
+      { $0.requestDidParseValue?(request, response.map { $0 }) },
+      { $0.log("request.didParseResponse", request, response.result.logText) })
   }
 
   // MARK: Uploads
 
   public func urlSession(_ session: Session, taskNeedsNewBodyStream task: TransferTask) {
-    forward(
+    handle(
       .tasks, (session, task), { $0.urlSession($1.0, taskNeedsNewBodyStream: $1.1) },
-      { $0.taskNeedNewBodyStream?($1.0, $1.1) })
+      { $0.taskNeedNewBodyStream?(session, task) }, { $0.log("session.taskNeedsNewBodyStream", task) })
   }
 
   public func request(_ request: UploadRequest, didCreateUploadable uploadable: UploadRequest.Uploadable) {
-    forward(
+    handle(
       .creation, (request, uploadable), { $0.request($1.0, didCreateUploadable: $1.1) },
-      { $0.requestDidCreateUploadable?($1.0, $1.1) })
+      { $0.requestDidCreateUploadable?(request, uploadable) },
+      { $0.log("request.didCreateUploadable", request, uploadable.logText) })
   }
 
   public func request(_ request: UploadRequest, didFailToCreateUploadableWithError error: WeirError) {
-    forward(
+    handle(
       .creation, (request, error), { $0.request($1.0, didFailToCreateUploadableWithError: $1.1) },
-      { $0.requestDidFailToCreateUploadableWithError?($1.0, $1.1) })
+      { $0.requestDidFailToCreateUploadableWithError?(request, error) },
+      { $0.log("request.didFailToCreateUploadable", request, error.logText) })
   }
 
   public func request(_ request: UploadRequest, didProvideInputStream stream: InputStream) {
     // An `Uploadable` may cross threads; the stream itself may not.
-    forward(
+    handle(
       .tasks, (request, UploadRequest.Uploadable.stream(stream)),
       { if case .stream(let stream) = $1.1 { $0.request($1.0, didProvideInputStream: stream) } },
-      { if case .stream(let stream) = $1.1 { $0.requestDidProvideInputStream?($1.0, stream) } })
+      { $0.requestDidProvideInputStream?(request, stream) }, { $0.log("request.didProvideInputStream", request) })
   }
 
   // MARK: Downloads
@@ -239,68 +277,78 @@ extension ForwardingEventMonitor {
   public func urlSession(
     _ session: Session, downloadTask: TransferTask, didResumeAtOffset fileOffset: Int64, expectedTotalBytes: Int64
   ) {
-    forward(
+    handle(
       .tasks, (session, downloadTask, fileOffset, expectedTotalBytes),
       { $0.urlSession($1.0, downloadTask: $1.1, didResumeAtOffset: $1.2, expectedTotalBytes: $1.3) },
-      { $0.downloadTaskDidResumeAtOffset?($1.0, $1.1, $1.2, $1.3) })
+      { $0.downloadTaskDidResumeAtOffset?(session, downloadTask, fileOffset, expectedTotalBytes) },
+      { $0.log("session.didResumeAtOffset", downloadTask, "\(fileOffset) of \(expectedTotalBytes) bytes") })
   }
 
   public func urlSession(
     _ session: Session, downloadTask: TransferTask, didWriteData bytesWritten: Int64, totalBytesWritten: Int64,
     totalBytesExpectedToWrite: Int64
   ) {
-    forward(
+    handle(
       .data, (session, downloadTask, bytesWritten, totalBytesWritten, totalBytesExpectedToWrite),
       {
         $0.urlSession(
           $1.0, downloadTask: $1.1, didWriteData: $1.2, totalBytesWritten: $1.3, totalBytesExpectedToWrite: $1.4)
-      }, { $0.downloadTaskDidWriteData?($1.0, $1.1, $1.2, $1.3, $1.4) })
+      },
+      {
+        $0.downloadTaskDidWriteData?(session, downloadTask, bytesWritten, totalBytesWritten, totalBytesExpectedToWrite)
+      }, { $0.log("session.didWriteData", downloadTask, "\(totalBytesWritten) of \(totalBytesExpectedToWrite) bytes") })
   }
 
   public func urlSession(_ session: Session, downloadTask: TransferTask, didFinishDownloadingTo location: URL) {
-    forward(
+    handle(
       .tasks, (session, downloadTask, location),
       { $0.urlSession($1.0, downloadTask: $1.1, didFinishDownloadingTo: $1.2) },
-      { $0.downloadTaskDidFinishDownloadingToURL?($1.0, $1.1, $1.2) })
+      { $0.downloadTaskDidFinishDownloadingToURL?(session, downloadTask, location) },
+      { $0.log("session.didFinishDownloading", downloadTask, location.path) })
   }
 
   public func request(_ request: DownloadRequest, didCreateDestinationURL url: URL) {
-    forward(
+    handle(
       .lifecycle, (request, url), { $0.request($1.0, didCreateDestinationURL: $1.1) },
-      { $0.requestDidCreateDestinationURL?($1.0, $1.1) })
+      { $0.requestDidCreateDestinationURL?(request, url) },
+      { $0.log("request.didCreateDestinationURL", request, url.path) })
   }
 
   public func request(
     _ request: DownloadRequest, didFinishDownloadingUsing task: TransferTask, with result: Result<URL, WeirError>
   ) {
-    forward(
+    handle(
       .lifecycle, (request, task, result), { $0.request($1.0, didFinishDownloadingUsing: $1.1, with: $1.2) },
-      { $0.requestDidFinishDownloadingUsingTaskWithResult?($1.0, $1.1, $1.2) })
+      { $0.requestDidFinishDownloadingUsingTaskWithResult?(request, task, result) },
+      { $0.log("request.didFinishDownloading", request, task.logText, result.logText) })
   }
 
   public func request(
     _ request: DownloadRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, fileURL: URL?,
     withResult result: Request.ValidationResult
   ) {
-    forward(
+    handle(
       .responses, (request, urlRequest, response, fileURL, result),
       { $0.request($1.0, didValidateRequest: $1.1, response: $1.2, fileURL: $1.3, withResult: $1.4) },
-      { $0.requestDidValidateRequestResponseFileURLWithResult?($1.0, $1.1, $1.2, $1.3, $1.4) })
+      { $0.requestDidValidateRequestResponseFileURLWithResult?(request, urlRequest, response, fileURL, result) },
+      { $0.log("request.didValidate", request, "status \(response.statusCode)", result.logText) })
   }
 
   public func request(_ request: DownloadRequest, didParseResponse response: DownloadResponse<URL?, WeirError>) {
-    forward(
+    handle(
       .responses, (request, response), { $0.request($1.0, didParseResponse: $1.1) },
-      { $0.requestDidParseDownloadResponse?($1.0, $1.1) })
+      { $0.requestDidParseDownloadResponse?(request, response) },
+      { $0.log("request.didParseResponse", request, response.result.logText) })
   }
 
   public func request<Value>(
     _ request: DownloadRequest, didParseResponse response: DownloadResponse<Value, WeirError>
   ) {
     // The response is captured, as above.
-    forward(
+    handle(
       .responses, (), { monitor, _ in monitor.request(request, didParseResponse: response) },
-      { monitor, _ in monitor.requestDidParseDownloadValue?(request, response.map { $0 }) })
+      { $0.requestDidParseDownloadValue?(request, response.map { $0 }) },
+      { $0.log("request.didParseResponse", request, response.result.logText) })
   }
 
   // MARK: Streams
@@ -309,15 +357,17 @@ extension ForwardingEventMonitor {
     _ request: DataStreamRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse,
     withResult result: Request.ValidationResult
   ) {
-    forward(
+    handle(
       .responses, (request, urlRequest, response, result),
       { $0.request($1.0, didValidateRequest: $1.1, response: $1.2, withResult: $1.3) },
-      { $0.requestDidValidateRequestResponseWithResult?($1.0, $1.1, $1.2, $1.3) })
+      { $0.requestDidValidateRequestResponseWithResult?(request, urlRequest, response, result) },
+      { $0.log("request.didValidate", request, "status \(response.statusCode)", result.logText) })
   }
 
   public func request<Value: Sendable>(_ request: DataStreamRequest, didParseStream result: Result<Value, WeirError>) {
-    forward(
+    handle(
       .responses, (), { monitor, _ in monitor.request(request, didParseStream: result) },
-      { monitor, _ in monitor.requestDidParseStream?(request, result.map { $0 }) })
+      { $0.requestDidParseStream?(request, result.map { $0 }) },
+      { $0.log("request.didParseStream", request, result.logText) })
   }
 }

@@ -1,0 +1,140 @@
+// The table of the events that weir adds to Alamofire's.
+extension UniformEventMonitor {
+  public func request(
+    _ request: Request, didAdaptUsing name: String, duration: TimeInterval, failed error: (any Error)?
+  ) {
+    handle(
+      [.attempts, .adaptations], (request, name, duration, error),
+      { $0.request($1.0, didAdaptUsing: $1.1, duration: $1.2, failed: $1.3) },
+      { $0.requestDidAdaptUsing?(request, name, duration, error) },
+      { $0.log("request.didAdaptUsing", request, name, duration.logText, error.logText) })
+  }
+
+  public func request(_ request: Request, didStartAttempt number: Int) {
+    handle(
+      .attempts, (request, number), { $0.request($1.0, didStartAttempt: $1.1) },
+      { $0.requestDidStartAttempt?(request, number) }, { $0.log("request.didStartAttempt", request, "\(number)") })
+  }
+
+  public func request(_ request: Request, didEndAttempt number: Int, metrics: TransferMetrics, error: WeirError?) {
+    handle(
+      .attempts, (request, number, metrics, error),
+      { $0.request($1.0, didEndAttempt: $1.1, metrics: $1.2, error: $1.3) },
+      { $0.requestDidEndAttempt?(request, number, metrics, error) },
+      { $0.log("request.didEndAttempt", request, "\(number)", metrics.logText, error.logText) })
+  }
+
+  public func request(_ request: Request, didReceiveInformationalResponse response: HTTPURLResponse) {
+    handle(
+      .responses, (request, response), { $0.request($1.0, didReceiveInformationalResponse: $1.1) },
+      { $0.requestDidReceiveInformationalResponse?(request, response) },
+      { $0.log("request.didReceiveInformationalResponse", request, "status \(response.statusCode)") })
+  }
+
+  public func request(
+    _ request: Request, willRetryAfter delay: TimeInterval, source: RetryDelaySource, reason: RetryReason
+  ) {
+    handle(
+      .attempts, (request, delay, source, reason),
+      { $0.request($1.0, willRetryAfter: $1.1, source: $1.2, reason: $1.3) },
+      { $0.requestWillRetryAfter?(request, delay, source, reason) },
+      { $0.log("request.willRetry", request, "after \(delay.logText)", source.rawValue, reason.rawValue) })
+  }
+
+  public func request(_ request: Request, didDenyRetry denial: RetryDenial) {
+    handle(
+      .attempts, (request, denial), { $0.request($1.0, didDenyRetry: $1.1) },
+      { $0.requestDidDenyRetry?(request, denial) }, { $0.log("request.didDenyRetry", request, denial.reason.rawValue) })
+  }
+
+  public func request(_ request: Request, hedge event: HedgeEvent) {
+    handle(
+      .attempts, (request, event), { $0.request($1.0, hedge: $1.1) }, { $0.requestHedge?(request, event) },
+      { $0.log("request.hedge", request, event.rawValue) })
+  }
+
+  public func request(_ request: Request, wasShed reason: ShedReason) {
+    handle(
+      .attempts, (request, reason), { $0.request($1.0, wasShed: $1.1) }, { $0.requestWasShed?(request, reason) },
+      { $0.log("request.wasShed", request, reason.rawValue) })
+  }
+
+  public func request(_ request: Request, abandonedIn phase: AbandonedPhase) {
+    handle(
+      .attempts, (request, phase), { $0.request($1.0, abandonedIn: $1.1) }, { $0.requestAbandoned?(request, phase) },
+      { $0.log("request.abandoned", request, phase.rawValue) })
+  }
+
+  public func request(_ request: Request, cache result: CacheResult) {
+    handle(
+      [.attempts, .adaptations], (request, result), { $0.request($1.0, cache: $1.1) },
+      { $0.requestCacheResult?(request, result) }, { $0.log("request.cache", request, result.rawValue) })
+  }
+
+  public func requestDidSettle(_ request: Request, outcome: RequestOutcome) {
+    handle(
+      .attempts, (request, outcome), { $0.requestDidSettle($1.0, outcome: $1.1) },
+      { $0.requestDidSettle?(request, outcome) }, { $0.log("request.didSettle", request, outcome.rawValue) })
+  }
+
+  public func session(_ session: Session, connectionEvent event: ConnectionEvent) {
+    let isChange = event.kind == .opened || event.kind == .closed
+    handle(
+      isChange ? .connections : .connectionUse, (session, event), { $0.session($1.0, connectionEvent: $1.1) },
+      { $0.sessionConnectionEvent?(session, event) },
+      { $0.log("session.connection", event.kind.rawValue, "\(event.destination)") })
+  }
+
+  public func session(_ session: Session, loopLag lag: TimeInterval) {
+    // Every timer has a lag. Only a noticeable one is worth a line.
+    handle(
+      .session, (session, lag), { $0.session($1.0, loopLag: $1.1) }, { $0.sessionLoopLag?(session, lag) },
+      { if lag >= 0.1 { $0.log("session.loopLag", lag.logText) } })
+  }
+
+  public func session(_ session: Session, retryBudget destination: Destination, available: Double) {
+    // Likewise, only an empty budget is worth a line.
+    handle(
+      .resilience, (session, destination, available), { $0.session($1.0, retryBudget: $1.1, available: $1.2) },
+      { $0.sessionRetryBudget?(session, destination, available) },
+      { if available < 1 { $0.log("session.retryBudget", "used up", "\(destination)") } })
+  }
+
+  public func session(_ session: Session, circuit destination: Destination, entered state: CircuitState) {
+    handle(
+      .resilience, (session, destination, state), { $0.session($1.0, circuit: $1.1, entered: $1.2) },
+      { $0.sessionCircuitEnteredState?(session, destination, state) },
+      { $0.log("session.circuit", state.rawValue, "\(destination)") })
+  }
+
+  public func session(_ session: Session, overload destination: Destination, entered state: OverloadState) {
+    handle(
+      .resilience, (session, destination, state), { $0.session($1.0, overload: $1.1, entered: $1.2) },
+      { $0.sessionOverloadEnteredState?(session, destination, state) },
+      { $0.log("session.overload", state.rawValue, "\(destination)") })
+  }
+
+  public func session(_ session: Session, overload destination: Destination, report: OverloadReport) {
+    // Reports come each second. Only those of a destination in trouble are worth a line.
+    handle(
+      .resilience, (session, destination, report), { $0.session($1.0, overload: $1.1, report: $1.2) },
+      { $0.sessionOverloadReport?(session, destination, report) },
+      {
+        if report.state != .normal {
+          $0.log("session.overloadReport", "limit \(report.limit), used \(report.used)", "\(destination)")
+        }
+      })
+  }
+
+  public func session(_ session: Session, endpointsOf origin: Destination, event: EndpointEvent) {
+    handle(
+      .resilience, (session, origin, event), { $0.session($1.0, endpointsOf: $1.1, event: $1.2) },
+      { $0.sessionEndpointEvent?(session, origin, event) }, { $0.log("session.endpoint", "\(event)", "\(origin)") })
+  }
+
+  public func session(_ session: Session, refresh event: RefreshEvent) {
+    handle(
+      .refreshes, (session, event), { $0.session($1.0, refresh: $1.1) }, { $0.sessionRefreshEvent?(session, event) },
+      { $0.log(event) })
+  }
+}
