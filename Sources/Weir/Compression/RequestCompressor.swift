@@ -1,7 +1,7 @@
 import WeirIO
 
 /// A compressor of request bodies. All compressors choose the bodies and compress them in the same way.
-protocol RequestCompressor: UploadCompressor {
+protocol RequestCompressor: RequestInterceptor, UploadCompressor {
   var coding: RequestCoding { get }
   var duplicateHeaderBehavior: DeflateRequestCompressor.DuplicateHeaderBehavior { get }
   var shouldCompressBodyData: @Sendable (Data) -> Bool { get }
@@ -12,7 +12,8 @@ private let inlineSize = 64 << 10
 
 extension RequestCompressor {
   /// Answers with the request. Its body is compressed if the options say so.
-  func compress(
+  @preconcurrency
+  public func adapt(
     _ urlRequest: URLRequest, for session: Session,
     completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
   ) {
@@ -94,14 +95,6 @@ public struct DeflateRequestCompressor: RequestInterceptor, AdaptOnlyInterceptor
     self.compressesUploads = compressesUploads
     self.shouldCompressBodyData = shouldCompressBodyData
   }
-
-  @preconcurrency
-  public func adapt(
-    _ urlRequest: URLRequest, for session: Session,
-    completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
-  ) {
-    compress(urlRequest, for: session, completion: completion)
-  }
 }
 
 extension DeflateRequestCompressor: RequestCompressor {
@@ -159,14 +152,6 @@ public struct GzipRequestCompressor: RequestInterceptor, AdaptOnlyInterceptor {
     self.duplicateHeaderBehavior = duplicateHeaderBehavior
     self.compressesUploads = compressesUploads
     self.shouldCompressBodyData = shouldCompressBodyData
-  }
-
-  @preconcurrency
-  public func adapt(
-    _ urlRequest: URLRequest, for session: Session,
-    completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
-  ) {
-    compress(urlRequest, for: session, completion: completion)
   }
 }
 
