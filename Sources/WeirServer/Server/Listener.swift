@@ -106,6 +106,11 @@ package struct ListenError: Error, Sendable, CustomStringConvertible {
   package let address: SocketAddress
   package let error: Errno
 
+  package init(address: SocketAddress, error: Errno) {
+    self.address = address
+    self.error = error
+  }
+
   private var isOfFile: Bool { if case .unix = address { true } else { false } }
 
   package var description: String {
