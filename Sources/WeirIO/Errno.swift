@@ -41,3 +41,6 @@ package func systemCall<Result: FixedWidthInteger>(_ call: () -> Result) throws(
     if error != .interrupted { throw error }
   }
 }
+
+/// The number of bytes that may be written to memory that malloc returned; it may be more than was asked for.
+package func usableSize(of start: UnsafeMutableRawPointer) -> Int { malloc_usable_size(start) }

@@ -45,11 +45,7 @@ package final class EventLoop: Sendable {
 
   /// Runs `job` on the loop, after the jobs that were posted before it. Any thread.
   package func post(_ job: @escaping @Sendable () -> Void) {
-    if isCurrent {
-      confined.jobs.append(.closure(job))
-    } else {
-      core.mailbox.post(.closure(job))
-    }
+    add(.closure(job))
   }
 
   /// Runs `job` now when on the loop, else posts it. Any thread.
@@ -93,6 +89,10 @@ package final class EventLoop: Sendable {
     confined.lagObserver = observer
   }
 
+  private func add(_ job: Mailbox.Job) {
+    if isCurrent { core.confined.jobs.append(job) } else { core.mailbox.post(job) }
+  }
+
   private var confined: LoopCore.Confined {
     preconditionCurrent()
     return core.confined
@@ -107,11 +107,24 @@ package protocol EventHandler: AnyObject {
 extension EventLoop: TaskExecutor {
   /// Runs a Swift task's job on the loop, never inline: jobs run after the call that made them runnable has returned.
   package func enqueue(_ job: consuming ExecutorJob) {
-    let unowned = UnownedJob(job)
-    if isCurrent {
-      confined.jobs.append(.task(unowned, on: self))
-    } else {
-      core.mailbox.post(.task(unowned, on: self))
-    }
+    add(.task(UnownedJob(job), on: self))
   }
+}
+
+/// Bounds what one transfer may receive or send in a turn of the loop, before the others have had theirs.
+///
+/// It is counted in bytes. But each piece takes time, whatever it holds: a call that reads or writes, a record of TLS, a
+/// chunk, a frame. So a piece counts for at least `leastPiece` bytes, and a peer that sends its bytes one by one takes
+/// no more time from the others than one that sends them at once.
+package struct TurnShare {
+  package static let bytes = 262_144
+  package static let leastPiece = 1024
+
+  private var left = bytes
+
+  package init() {}
+
+  package var isUsedUp: Bool { left <= 0 }
+
+  package mutating func count(_ bytes: Int) { left -= max(bytes, Self.leastPiece) }
 }

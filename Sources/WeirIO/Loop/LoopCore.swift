@@ -13,14 +13,14 @@ final class LoopCore: @unchecked Sendable {
   private let thread = Atomic<UInt>(0)
 
   init() throws(Errno) {
-    mailbox = try Mailbox()
-    confined = try Confined()
-    try confined.poller.add(mailbox.wakeup, events: .read, token: Confined.wakeupToken)
+    mailbox = Mailbox(try Wakeup())
+    confined = Confined(try Poller())
+    try confined.poller.add(mailbox.wakeup.descriptor, events: .read, token: Confined.wakeupToken)
   }
 
   /// A core without descriptors, woken by the bell.
   init(ringing bell: DispatchSemaphore) {
-    mailbox = Mailbox(ringing: bell)
+    mailbox = Mailbox(Wakeup(ringing: bell))
     confined = Confined(Poller(waitingFor: bell))
   }
 
@@ -42,7 +42,7 @@ final class LoopCore: @unchecked Sendable {
     while !(isStopped && confined.jobs.isEmpty) {
       isStopped = mailbox.collect(into: &confined.jobs, sleeping: true)
       let mayWait = confined.jobs.isEmpty && confined.endOfTurn.isEmpty && !isStopped
-      confined.turn(mayWait: mayWait, onWakeup: mailbox.silence)
+      confined.turn(mayWait: mayWait, onWakeup: mailbox.wakeup.silence)
     }
     confined.end()
     thread.store(0, ordering: .relaxed)
@@ -60,7 +60,7 @@ final class LoopCore: @unchecked Sendable {
 
     let poller: Poller
     @exclusivity(unchecked) var jobs = Deque<Mailbox.Job>()
-    var endOfTurn: [() -> Void] = []
+    @exclusivity(unchecked) var endOfTurn = Deque<() -> Void>()
     var lagObserver: (@Sendable (Double) -> Void)?
     var turnTime = MonotonicTime.now
     var readyCount = 0
@@ -68,8 +68,10 @@ final class LoopCore: @unchecked Sendable {
     private var registrations: [Registration?] = []
     private var generation: UInt32 = 0
 
-    init() throws(Errno) {
-      poller = try Poller()
+    private struct Registration {
+      let handler: any EventHandler
+      let generation: UInt32
+      var events: IOEvents
     }
 
     init(_ poller: Poller) {
@@ -79,12 +81,8 @@ final class LoopCore: @unchecked Sendable {
 }
 
 extension LoopCore.Confined {
-  private typealias Registration = LoopCore.Registration
-
   fileprivate func turn(mayWait: Bool, onWakeup: () -> Void) {
-    let timeout: Poller.Timeout =
-      if !mayWait { .none } else { timers.earliest.map { .until($0, now: .now) } ?? .forever }
-    let count = poller.wait(timeout: timeout)
+    let count = poller.wait(until: mayWait ? timers.earliest ?? .distantFuture : nil)
     readyCount = count
     turnTime = .now  // before any handler runs: after a long wait, deadlines counted from the last turn would be past
     poller.forEach(count) { token, events in
@@ -133,17 +131,11 @@ extension LoopCore.Confined {
   /// Runs the work in the order given, including work that is added meanwhile, up to a bound. The loop doesn't sleep
   /// before the rest has run.
   private func runEndOfTurn() {
-    var next = 0
-    while next < endOfTurn.count, next < Self.jobsPerTurn {
-      let work = endOfTurn[next]
-      next += 1
+    var budget = Self.jobsPerTurn
+    while budget > 0, let work = endOfTurn.popFirst() {
+      budget -= 1
       work()
     }
-    // The closures that have run are released only once the list is in order again. Their release may run a caller's
-    // code, which may add work.
-    let done = endOfTurn
-    endOfTurn = Array(done[next...])
-    withExtendedLifetime(done) {}
   }
 
   private func runJobs() {
@@ -195,13 +187,5 @@ extension LoopCore.Confined {
 
   private func token(of fd: CInt, _ registration: Registration) -> UInt64 {
     UInt64(registration.generation) << 32 | UInt64(UInt32(fd))
-  }
-}
-
-extension LoopCore {
-  fileprivate struct Registration {
-    let handler: any EventHandler
-    let generation: UInt32
-    var events: IOEvents
   }
 }

@@ -10,39 +10,31 @@ final class Mailbox: Sendable {
     case task(UnownedJob, on: EventLoop)
   }
 
-  fileprivate struct State {
+  private struct State {
     var jobs: [Job] = []
     var isAsleep = false
     var isStopped = false
+
+    /// Marks the loop as woken; returns true if it was asleep and must be woken.
+    mutating func wake() -> Bool {
+      defer { isAsleep = false }
+      return isAsleep
+    }
   }
 
-  let wakeup: CInt
-  /// Signalled instead of the descriptor if the loop has none.
-  private let bell: DispatchSemaphore?
+  let wakeup: Wakeup
   private let state = Mutex(State())
 
-  init() throws(Errno) {
-    wakeup = try systemCall { eventfd(0, CInt(EFD_NONBLOCK | EFD_CLOEXEC)) }
-    bell = nil
+  init(_ wakeup: Wakeup) {
+    self.wakeup = wakeup
   }
-
-  init(ringing bell: DispatchSemaphore) {
-    wakeup = -1
-    self.bell = bell
-  }
-
-  deinit {
-    if wakeup >= 0 { close(wakeup) }
-  }
-
-  var isStopped: Bool { state.withLock { $0.isStopped } }
 
   func post(_ job: Job) {
     let wasAsleep = state.withLock { state in
       state.jobs.append(job)
       return state.wake()
     }
-    if wasAsleep { ring() }
+    if wasAsleep { wakeup.ring() }
   }
 
   func stop() {
@@ -50,7 +42,7 @@ final class Mailbox: Sendable {
       state.isStopped = true
       return state.wake()
     }
-    if wasAsleep { ring() }
+    if wasAsleep { wakeup.ring() }
   }
 
   /// Moves all jobs to the end of `jobs`. If `jobs` is then empty and `sleeping` is true, the next post wakes the loop.
@@ -63,26 +55,52 @@ final class Mailbox: Sendable {
       return state.isStopped
     }
   }
+}
 
-  func silence() {
-    var count: UInt64 = 0
-    _ = read(wakeup, &count, 8)
+/// Wakes a thread that waits for descriptors. Any thread may ring.
+package final class Wakeup: Sendable {
+  /// Readable from a ring on, until ``silence()``; −1 if there is none.
+  package let descriptor: CInt
+  /// Signalled instead of a descriptor that is not there.
+  private let bell: DispatchSemaphore?
+
+  package init() throws(Errno) {
+    descriptor = try systemCall { eventfd(0, CInt(EFD_NONBLOCK | EFD_CLOEXEC)) }
+    bell = nil
   }
 
-  private func ring() {
+  /// For a thread that waits for the bell and for no descriptors.
+  init(ringing bell: DispatchSemaphore) {
+    descriptor = -1
+    self.bell = bell
+  }
+
+  deinit {
+    if descriptor >= 0 { close(descriptor) }
+  }
+
+  package func ring() {
     if let bell {
       bell.signal()
       return
     }
     var one: UInt64 = 1
-    _ = write(wakeup, &one, 8)
+    _ = write(descriptor, &one, 8)
   }
-}
 
-extension Mailbox.State {
-  /// Marks the loop as woken; returns true if it was asleep and must be woken.
-  fileprivate mutating func wake() -> Bool {
-    defer { isAsleep = false }
-    return isAsleep
+  package func silence() {
+    var count: UInt64 = 0
+    _ = read(descriptor, &count, 8)
+  }
+
+  /// Waits for a ring, or until `other` can be written, but not beyond `end`.
+  package func wait(orWriting other: CInt = -1, until end: MonotonicTime) {
+    var descriptors = [
+      pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0), pollfd(fd: other, events: Int16(POLLOUT), revents: 0),
+    ]
+    let seconds = end.seconds(since: .now)
+    // A little late is better than a turn for nothing.
+    let milliseconds = end == .distantFuture ? -1 : CInt(min(max(0, seconds * 1000 + 1), 60_000))
+    _ = poll(&descriptors, 2, milliseconds)
   }
 }

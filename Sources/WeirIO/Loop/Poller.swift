@@ -59,15 +59,16 @@ final class Poller {
     epoll_ctl(descriptor, EPOLL_CTL_DEL, fd, &event)
   }
 
-  /// Waits for readiness, at most for `timeout`. Returns how many descriptors `forEach` will report.
-  func wait(timeout: Timeout) -> Int {
+  /// Waits for readiness until `end`, for ever if that is the distant future, and not at all if it is nil. Returns how
+  /// many descriptors `forEach` will report.
+  func wait(until end: MonotonicTime?) -> Int {
+    let milliseconds = end.map(Self.milliseconds(until:)) ?? 0
     if let bell {
-      _ = bell.wait(
-        timeout: timeout.milliseconds < 0 ? .distantFuture : .now() + .milliseconds(Int(timeout.milliseconds)))
+      _ = bell.wait(timeout: milliseconds < 0 ? .distantFuture : .now() + .milliseconds(Int(milliseconds)))
       return 0
     }
     let count = buffer.withUnsafeMutableBufferPointer {
-      epoll_wait(descriptor, $0.baseAddress, CInt($0.count), timeout.milliseconds)
+      epoll_wait(descriptor, $0.baseAddress, CInt($0.count), milliseconds)
     }
     return max(0, Int(count))
   }
@@ -80,18 +81,12 @@ final class Poller {
     }
   }
 
-  struct Timeout {
-    let milliseconds: CInt
-
-    static let none = Timeout(milliseconds: 0)
-    static let forever = Timeout(milliseconds: -1)
-
-    /// Rounds up, so that a timer is due when the wait ends.
-    static func until(_ due: MonotonicTime, now: MonotonicTime) -> Timeout {
-      guard due > now else { return .none }
-      let wait = (due.nanoseconds - now.nanoseconds) / 1_000_000 + 1
-      return Timeout(milliseconds: CInt(clamping: min(wait, 3_600_000)))
-    }
+  /// The time until `end` in epoll's terms, where −1 is for ever. Rounds up, so that a timer is due when the wait ends.
+  private static func milliseconds(until end: MonotonicTime) -> CInt {
+    if end == .distantFuture { return -1 }
+    let now = MonotonicTime.now
+    guard end > now else { return 0 }
+    return CInt(clamping: min((end.nanoseconds - now.nanoseconds) / 1_000_000 + 1, 3_600_000))
   }
 
   private func control(_ operation: CInt, _ fd: CInt, _ events: IOEvents, _ token: UInt64) throws(Errno) {

@@ -11,14 +11,9 @@ package enum IPAddress: Hashable, Sendable {
   /// Reads `192.0.2.1` and `2001:db8::1`, and no other spelling.
   package init?(_ text: some StringProtocol) {
     guard !text.utf8.contains(0) else { return nil }
-    var address = (UInt64(0), UInt64(0))
-    if inet_pton(AF_INET6, String(text), &address) == 1 {
-      self = .v6(high: UInt64(bigEndian: address.0), low: UInt64(bigEndian: address.1))
-      return
-    }
-    var number = UInt32(0)
-    guard inet_pton(AF_INET, String(text), &number) == 1 else { return nil }
-    self = .v4(UInt32(bigEndian: number))
+    let text = String(text)
+    guard let address = Self(v6: text) ?? Self(v4: text) else { return nil }
+    self = address
   }
 
   /// Reads a URL's host as a resolver does, including `127.1`, `0x7f000001`, `0177.0.0.1` and `2130706433`. A dot at
@@ -36,6 +31,20 @@ package enum IPAddress: Hashable, Sendable {
     guard !bytes.contains(where: { $0 <= UInt8(ascii: " ") }) else { return nil }
     guard inet_aton(String(decoding: bytes, as: UTF8.self), &number) == 1 else { return nil }
     self = .v4(UInt32(bigEndian: number.s_addr))
+  }
+
+  /// Reads `192.0.2.1`.
+  init?(v4 text: UnsafePointer<CChar>) {
+    var number = UInt32(0)
+    guard inet_pton(AF_INET, text, &number) == 1 else { return nil }
+    self = .v4(UInt32(bigEndian: number))
+  }
+
+  /// Reads `2001:db8::1`.
+  init?(v6 text: UnsafePointer<CChar>) {
+    var address = (UInt64(0), UInt64(0))
+    guard inet_pton(AF_INET6, text, &address) == 1 else { return nil }
+    self = .v6(high: UInt64(bigEndian: address.0), low: UInt64(bigEndian: address.1))
   }
 
   /// Nil for a Unix socket's address.
@@ -64,6 +73,34 @@ package enum IPAddress: Hashable, Sendable {
     case .v6(high: 0, low: 0): .v6(high: 0, low: 1)
     default: self
     }
+  }
+}
+
+/// Addresses in octets that were received, which are read where they lie.
+extension IPAddress {
+  /// The length of the longest spelling, `INET6_ADDRSTRLEN` without its NUL.
+  private static let longestSpelling = 45
+
+  /// Reads what `init(_:)` reads, without allocating memory.
+  package init?(octets: UnsafeRawBufferPointer) {
+    guard !octets.isEmpty, octets.count <= Self.longestSpelling, !octets.contains(0) else { return nil }
+    let isV6 = octets.contains(0x3a)
+    let read = withUnsafeTemporaryAllocation(of: CChar.self, capacity: Self.longestSpelling + 1) { text -> IPAddress? in
+      let bytes = UnsafeMutableRawBufferPointer(text)
+      bytes.copyMemory(from: octets)
+      bytes[octets.count] = 0
+      guard let text = text.baseAddress else { return nil }
+      return isV6 ? IPAddress(v6: text) : IPAddress(v4: text)
+    }
+    guard let read else { return nil }
+    self = read
+  }
+
+  /// The IPv4 address in an IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2); other addresses are unchanged. Unlike
+  /// `unwrapped` it keeps the addresses behind a NAT64, whose senders are others than the IPv4 address's owner.
+  package var unmapped: IPAddress {
+    guard case .v6(high: 0, let low) = self, low >> 32 == 0xffff else { return self }
+    return .v4(UInt32(truncatingIfNeeded: low))
   }
 }
 

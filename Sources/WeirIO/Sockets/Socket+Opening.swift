@@ -25,7 +25,7 @@ extension Socket {
     }
   }
 
-  /// Begins to connect. The socket becomes ready for writing when that has succeeded or failed (`pendingError`).
+  /// Begins to connect. The socket becomes ready for writing when that has succeeded or failed.
   package static func connecting(to address: SocketAddress) throws(Errno) -> Socket {
     let socket = try open(address)
     do {
@@ -68,8 +68,9 @@ extension Socket {
   private static let unsentBytes: CInt = 128 * 1024
 
   /// Sets the options that accepted connections inherit, which saves each of them the system calls.
-  func prepareAccepted() {
-    disableDelay()
+  private func prepareAccepted() {
+    // Small writes are sent at once, and don't wait to fill a packet.
+    setOption(CInt(IPPROTO_TCP), TCP_NODELAY, CInt(1))
     setOption(CInt(IPPROTO_TCP), TCP_NOTSENT_LOWAT, Self.unsentBytes)
   }
 
@@ -88,5 +89,54 @@ extension Socket {
     } catch {
       return error == .connectionRefused
     }
+  }
+}
+
+extension Socket {
+  /// Takes a descriptor that another process has opened and this one has inherited. Returns nil if it is not a stream
+  /// socket that listens. It then has the options of sockets made here; child processes don't inherit it further.
+  package static func inherited(_ descriptor: CInt) -> Socket? {
+    let socket = Socket(descriptor: descriptor)
+    guard socket.option(SO_TYPE) == CInt(SOCK_STREAM.rawValue), socket.option(SO_ACCEPTCONN) == 1,
+      let address = SocketAddress(localOf: descriptor), address != .unnamed
+    else { return nil }
+    keepFromChildren(descriptor)
+    let flags = fcntl(descriptor, F_GETFL)
+    if flags >= 0 { _ = fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) }
+    if address.port != nil { socket.prepareAccepted() }
+    return socket
+  }
+
+  /// Sets `FD_CLOEXEC`. Returns false if the descriptor is not open.
+  @discardableResult
+  package static func keepFromChildren(_ descriptor: CInt) -> Bool {
+    fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0
+  }
+
+  private func option(_ option: CInt) -> CInt? {
+    var value: CInt = 0
+    var length = socklen_t(MemoryLayout<CInt>.size)
+    return getsockopt(descriptor, SOL_SOCKET, option, &value, &length) == 0 ? value : nil
+  }
+}
+
+/// The file at a Unix socket's path. Device and inode tell it from other files that take its place.
+///
+/// While a socket is bound to the file, no other file gets its inode.
+package struct SocketFile: Sendable, Equatable {
+  package let path: String
+  private let identity: FileStatus.Identity
+
+  /// Nil if there is no file, or if the file is not a socket: then it belongs to another program.
+  package init?(at path: String) {
+    var status = stat()
+    guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return nil }
+    self.path = path
+    identity = FileStatus.Identity(status)
+  }
+
+  /// Removes the file, unless another file has taken its path.
+  package func remove() {
+    if Self(at: path) == self { unlink(path) }
   }
 }

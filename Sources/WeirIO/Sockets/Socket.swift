@@ -67,19 +67,6 @@ package struct Socket: Hashable, Sendable {
     try SocketAddress.read { getsockname(descriptor, $0, $1) }.address
   }
 
-  /// Returns and clears the error that a connection attempt or the peer left behind.
-  package func pendingError() -> Errno? {
-    var error: CInt = 0
-    var length = socklen_t(MemoryLayout<CInt>.size)
-    guard getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &length) == 0 else { return .current }
-    return error == 0 ? nil : Errno(rawValue: error)
-  }
-
-  /// Sends small writes at once instead of waiting to fill a packet (`TCP_NODELAY`).
-  package func disableDelay() {
-    setOption(CInt(IPPROTO_TCP), TCP_NODELAY, CInt(1))
-  }
-
   /// The bytes that were sent and that the peer has not acknowledged.
   package var unacknowledged: Int { Int(weir_unacknowledged(descriptor)) }
 

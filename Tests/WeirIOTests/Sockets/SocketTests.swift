@@ -133,6 +133,14 @@ extension Socket {
     var poll = pollfd(fd: descriptor, events: Int16(events), revents: 0)
     return Glibc.poll(&poll, 1, 5000) == 1
   }
+
+  /// The error that an attempt to connect left behind.
+  fileprivate func pendingError() -> Errno? {
+    var error: CInt = 0
+    var length = socklen_t(MemoryLayout<CInt>.size)
+    guard getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &length) == 0 else { return .current }
+    return error == 0 ? nil : Errno(rawValue: error)
+  }
 }
 
 extension SocketAddress {
