@@ -1,3 +1,4 @@
+internal import WeirHTTP
 internal import WeirIO
 
 /// One attempt: a request on its way and the response to it. Confined to its engine's loop.
@@ -37,7 +38,7 @@ package final class Transfer {
   var slot = -1
 
   /// The transfer's failure, if its cause is ours and not libcurl's.
-  var failure: TransferError.Kind?
+  var failure: TransferError?
   /// The error, in libcurl's terms, of an end that libcurl did not report.
   var verdict: TransferError?
   /// The part of the response that libcurl left unread, and the failure with which it gave up.
@@ -46,7 +47,12 @@ package final class Transfer {
   /// The report of an end that is held back.
   var heldReport: TransferReport?
 
-  var clock: TransferClock
+  var clock: ExchangeTimes
+  /// When TCP was established, if a TLS handshake or a tunnel followed before the request could be written.
+  var connected: MonotonicTime?
+  /// Seconds from the start until libcurl restarted the transfer, after a wait for a lookup or on another connection;
+  /// else 0.
+  var restarted = 0.0
   /// Seconds without a byte after which the transfer ends; 0 for no limit.
   var silenceTimeout: Double
   @exclusivity(unchecked) var receiving = ReceivingState()
@@ -87,14 +93,21 @@ package final class Transfer {
     self.headers = headers
     self.delegate = delegate
     self.engine = engine
-    clock = TransferClock(start: .now)
+    clock = ExchangeTimes(start: .now)
+  }
+
+  /// Notes our own reason to end, unless there is an earlier one. Returns false, which ends the transfer in libcurl.
+  @discardableResult
+  func fail(_ error: @autoclosure () -> TransferError) -> Bool {
+    if failure == nil { failure = error() }
+    return false
   }
 
   /// Ends the transfer; the delegate hears `.cancelled` by the end of this turn, never from within this call.
   package func cancel() {
     guard !isFinished else { return }
     engine.loop.preconditionCurrent()
-    failure = failure ?? .cancelled
+    fail(.cancelled)
     engine.need(.cancel, for: self)
   }
 
@@ -143,44 +156,15 @@ package final class Transfer {
   /// Whether the proxy gets its credential if it asks for one. A tunnel has no body that would have to be sent again.
   var offersProxyCredential: Bool {
     guard engine.prepared.proxy.credential != nil else { return false }
-    guard case .http = engine.prepared.proxy.kind else { return true }
+    guard case .http = engine.prepared.proxy.options else { return true }
     return spec.canRepeatBody || Scheme(url: spec.url) == .https
   }
 
   package var isFinished: Bool { state == .finished || state == .abandoned }
 
-  /// Bytes of the request's body that libcurl has taken so far.
-  package var bytesSent: Int64 { sending.supplied }
-
-  /// Content-Length of the response; nil before its head and when it has none.
-  package var expectedBytesToReceive: Int64? {
-    receiving.framing.contentLength >= 0 ? receiving.framing.contentLength : nil
-  }
-
   /// Whether the transfer waits for us, so that the peer is not to blame for the silence.
   var isHeldByUs: Bool {
     sending.isPaused && !sending.isComplete || receiving.isPaused && sending.isComplete || state == .waiting
-  }
-}
-
-/// The times of a transfer's events, from which the durations are computed at the end.
-struct TransferClock {
-  let start: MonotonicTime
-  /// When TCP was established, if a TLS handshake or a tunnel followed before the request could be written.
-  var connected: MonotonicTime?
-  /// When the connection was ready and the request was about to be written.
-  var ready: MonotonicTime?
-  /// When the last byte of the request was handed to libcurl.
-  var sent: MonotonicTime?
-  var firstByte: MonotonicTime?
-  var lastProgress: MonotonicTime
-  /// Seconds from the start until libcurl restarted the transfer, after a wait for a lookup or on another connection;
-  /// else 0.
-  var restarted = 0.0
-
-  init(start: MonotonicTime) {
-    self.start = start
-    lastProgress = start
   }
 }
 
@@ -193,4 +177,49 @@ enum LookupState: UInt8 {
   /// The lookup counts as under way: it runs, or it is the next to run.
   case running
   case failed
+}
+
+/// Decides whether a request may be sent again.
+///
+/// libcurl repeats a request, whatever its method, when a pooled connection ends without a byte in answer. The server
+/// may have acted on the request by then. So only two kinds may be repeated: idempotent requests (RFC 9110 §9.2.2), and
+/// requests of which nothing was sent.
+///
+/// With HTTP/2 a server may also refuse a request, by REFUSED_STREAM or GOAWAY; libcurl then repeats it at once, five
+/// times. Here it is repeated once, as the server may have too much to do. The rest is for retriers, which wait and
+/// have a budget.
+package struct RepeatRule {
+  /// The number of requests begun.
+  private(set) var requests = 0
+  /// How many of them replaced a request on a pooled connection that was dead or spoilt.
+  private(set) var staleRetries = 0
+  /// Whether the connection that libcurl chose is spoilt, so that the transfer must start again on a new one.
+  var needsFreshConnection = false
+  /// Whether the last request was certainly sent by HTTP/1.
+  private var wasHTTP1 = false
+  private var sentBefore = 0
+  private var receivedBefore: Int64 = 0
+
+  /// - Parameters:
+  ///   - sent: Bytes of request heads so far.
+  ///   - isAskedFor: Whether the response asked for another request, as 417 does.
+  func allowsAnother(method: String, sent: Int, isAskedFor: Bool) -> Bool {
+    if requests == 0 || isAskedFor || sent == sentBefore { return true }
+    return RequestMethods.idempotent.contains(method) && (wasHTTP1 || staleRetries == 0)
+  }
+
+  mutating func begin(sent: Int, received: Int64, isHTTP1: Bool) {
+    if requests > 0, received == receivedBefore { staleRetries += 1 }
+    requests += 1
+    wasHTTP1 = isHTTP1
+    sentBefore = sent
+    receivedBefore = received
+  }
+
+  /// libcurl starts from the beginning, and so do its counts. The request on the earlier connection may be repeated.
+  mutating func startAnew(isStale: Bool) {
+    if isStale { staleRetries += 1 }
+    requests = 0
+    sentBefore = 0
+  }
 }

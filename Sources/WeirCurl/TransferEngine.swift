@@ -18,8 +18,9 @@ package final class TransferEngine {
   let prepared: PreparedOptions
   /// Held strongly until `close`, as a weak reference would slow down reference counting of both objects.
   var observer: (any TransferEngineObserver)?
-  let workers: WorkerPool?
-  var ownWorkers: WorkerPool?
+  private let workers: WorkerPool?
+  /// The workers that read files to be sent.
+  private(set) lazy var fileWorkers = workers ?? WorkerPool(name: "weir.files", width: 2)
 
   var multi: UnsafeMutableRawPointer?
   @exclusivity(unchecked) var sockets = SocketTable()
@@ -28,7 +29,7 @@ package final class TransferEngine {
   @exclusivity(unchecked) var protocols = ProtocolMemory()
   @exclusivity(unchecked) var timeouts = CurlTimeouts()
   let watch = ReadWatch()
-  let sweeper: Sweeper
+  let pruner: ConnectionPruner
   /// The time at which libcurl was last entered.
   var now = MonotonicTime.now
   /// Counts the header lines and pieces of bodies that libcurl delivered.
@@ -41,7 +42,7 @@ package final class TransferEngine {
   var isFlushScheduled = false
 
   @exclusivity(unchecked) var transfers: [Transfer] = []
-  @exclusivity(unchecked) var errands: [Transfer] = []
+  @exclusivity(unchecked) var errands = Deque<Transfer>()
   var postponed: [Transfer] = []
   @exclusivity(unchecked) var pool: [EasyHandle] = []
   var unwatched: [CInt] = []
@@ -57,13 +58,13 @@ package final class TransferEngine {
   /// The descriptor that stays open when libcurl closes its connection; −1 for none.
   var keptOpen: CInt = -1
   /// TLS connections that are not libcurl's to use, by descriptor.
-  var pinned: [CInt: Wire] = [:]
+  var pinned: [CInt: SocketStream] = [:]
   /// The handles of TLS connections that were closed while libcurl was being called.
   var unpinned: [EasyHandle] = []
   let noHeaders = PreparedHeaders(HeaderBlock())
   let nextTurnTimer = LoopTimer()
-  var secondLooks = SecondLooks()
-  let secondLooksTimer = LoopTimer()
+  var extraPolls = ExtraPolls()
+  let extraPollTimer = LoopTimer()
 
   /// - Parameter workers: The pool that reads files to be sent; nil for a small pool of the engine's own, made when
   ///   needed.
@@ -81,7 +82,7 @@ package final class TransferEngine {
       throw TransferError(.curl, code: .outOfMemory, message: "no memory for libcurl's caches")
     }
     self.caches = caches
-    sweeper = Sweeper(idleLifetime: options.idleConnectionLifetime)
+    pruner = ConnectionPruner(idleLifetime: options.idleConnectionLifetime)
     multi = try makeMulti()
   }
 
@@ -94,7 +95,7 @@ package final class TransferEngine {
     prepared = other.prepared
     longestIdle = prepared.maximumIdle
     caches = other.caches
-    sweeper = Sweeper(idleLifetime: options.idleConnectionLifetime)
+    pruner = ConnectionPruner(idleLifetime: options.idleConnectionLifetime)
     multi = try makeMulti()
   }
 
@@ -157,7 +158,7 @@ extension TransferEngine: EventHandler, TimerHandler {
     }
     let before = arrivals
     act(fd, wanted.curlMask)
-    if arrivals == before, wanted.contains(.read) { lookAgain(fd) }
+    if arrivals == before, wanted.contains(.read) { pollAgain(fd) }
   }
 
   package func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
@@ -169,10 +170,10 @@ extension TransferEngine: EventHandler, TimerHandler {
     } else if timer === timeouts.timer {
       timeouts.timerFired(now: .now)
       if timeouts.isDueNow { scheduleFlush() } else { armTimeouts() }
-    } else if timer === secondLooksTimer {
-      secondLooksDue()
+    } else if timer === extraPollTimer {
+      extraPollsDue()
     } else {
-      sweeper.timerFired(self)
+      pruner.timerFired(self)
     }
   }
 
@@ -225,11 +226,27 @@ extension TransferEngine: EventHandler, TimerHandler {
     var result = CURLE_OK
     while let multi, let easy = weir_multi_next_done(multi, &result) {
       guard let context = weir_easy_get_private(easy) else {
-        sweeper.finished(self, multi)
+        pruner.finished(self, multi)
         continue
       }
       let transfer = Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
       libcurlFinished(transfer, CurlCode(rawValue: result.rawValue))
     }
+  }
+}
+
+/// The last address as a String, kept because most transfers go to the address of the one before.
+struct AddressCache {
+  private var bytes: [CChar] = [0]
+  private var text = ""
+
+  mutating func string(_ address: UnsafePointer<CChar>) -> String {
+    let isKnown = bytes.withUnsafeBufferPointer { known in
+      known.baseAddress.map { strcmp($0, address) == 0 } ?? false
+    }
+    if isKnown { return text }
+    text = String(cString: address)
+    bytes = Array(UnsafeBufferPointer(start: address, count: strlen(address) + 1))
+    return text
   }
 }

@@ -1,3 +1,5 @@
+package import WeirHTTP
+
 /// The user's handle to a running transfer. Confined to the loop; no call leads to a callback before it returns.
 package protocol TransferHandle: AnyObject {
   /// Ends the transfer; the delegate hears `.cancelled` by the end of this turn.
@@ -32,37 +34,78 @@ extension Transfer: TransferHandle {
   package func omitEndNotice() {}
 }
 
-/// An HTTP engine for the attempts of one loop. Confined to that loop.
-package protocol TransportEngine: AnyObject {
-  /// Starts a transfer; its delegate hears nothing before this call has returned.
-  func start(
-    _ spec: consuming TransferSpec, headers: PreparedHeaders, delegate: any TransferDelegate
-  ) -> any TransferHandle
-  /// Closes the idle connections to an endpoint that is gone.
-  func closeIdleConnections(to endpoint: TransferEndpoint)
-  /// Closes the idle connections to an origin that is reached by its own host and port.
-  ///
-  /// - Parameter authority: The Host field's value: without the scheme's own port.
-  func closeIdleConnections(toOrigin authority: String, isSecure: Bool)
-  /// Hands on so many bytes of a body at a time from now on, at most.
-  func limitPieces(to bytes: Int)
-  /// Fails all transfers and closes all connections. Delegates hear the end by the end of this turn.
-  func close()
+/// A delegate's answer to a head or to bytes of the body.
+package enum Flow: Sendable {
+  /// The head or the bytes were taken; continue.
+  case proceed
+  /// After bytes of the body: none of them were taken, and they come again after `resumeReceiving`. After a head:
+  /// neither body nor a successful end follows until `resumeReceiving`.
+  case pause
+  /// Ends the transfer now; it finishes with `.stopped`.
+  case stop
 }
 
-extension TransferEngine: TransportEngine {
-  /// libcurl does not close single idle connections; theirs ends with their idle lifetime.
-  package func closeIdleConnections(to endpoint: TransferEndpoint) {}
+/// A delegate's answer when asked for bytes of the request's body.
+package enum BodySupply: Sendable {
+  /// This many bytes, at least one, were written to the buffer.
+  case bytes(Int)
+  case end
+  /// There are no bytes yet: ask again after `resumeSending`.
+  case pause
+  /// There will be no more bytes; the transfer finishes with `.bodyUnavailable`.
+  case failed
+}
 
-  package func closeIdleConnections(toOrigin authority: String, isSecure: Bool) {}
+/// The receiver of a transfer's events, on the loop. It may call every method of the transfer and the engine from
+/// within.
+package protocol TransferDelegate: AnyObject {
+  /// The head of an interim response (1xx other than 101), 100 included. At most ``ResponseHead/mostInterim`` come per
+  /// request on the wire, which may go out a second time.
+  func transfer(_ transfer: any TransferHandle, didReceiveInterim head: ResponseHead)
+  /// The head of the final response. A proxy's reply to CONNECT is not reported.
+  func transfer(_ transfer: any TransferHandle, didReceiveHead head: ResponseHead) -> Flow
+  /// The head of a proxy's challenge that is answered with its credential: the request goes out again, and another head
+  /// follows.
+  func transfer(_ transfer: any TransferHandle, didAnswer head: ResponseHead)
+  /// Bytes of the response's body, which are valid during this call only.
+  func transfer(_ transfer: any TransferHandle, didReceiveBody bytes: UnsafeRawBufferPointer) -> Flow
+  /// Asks for bytes of a `.pulled` body.
+  func transfer(_ transfer: any TransferHandle, provideBody buffer: UnsafeMutableRawBufferPointer) -> BodySupply
+  /// Asks to start a `.pulled` body again from its beginning; false when that is impossible.
+  func transferRewindBody(_ transfer: any TransferHandle) -> Bool
+  /// This many bytes of the body have been sent in all.
+  func transfer(_ transfer: any TransferHandle, didSendBody totalSent: Int64)
+  /// All bytes of the body have been handed to the system or wait in a buffer. Not called for a body that leaves with the
+  /// head (``TransferBody/leavesWithHead``), and called again if the body is sent again.
+  func transferHasSentBody(_ transfer: any TransferHandle)
+  /// After a switch of protocols: the peer has ended its side, and ours has not ended.
+  func transferPeerHasEnded(_ transfer: any TransferHandle)
+  /// The transfer has ended. Called exactly once, and last.
+  func transfer(_ transfer: any TransferHandle, didFinish error: TransferError?, report: TransferReport)
+}
 
-  /// libcurl hands on 16 KiB at most anyway (CURL_MAX_WRITE_SIZE).
-  package func limitPieces(to bytes: Int) {}
+extension TransferDelegate {
+  package func transfer(_ transfer: any TransferHandle, didReceiveInterim head: ResponseHead) {}
 
-  package func start(
-    _ spec: consuming TransferSpec, headers: PreparedHeaders, delegate: any TransferDelegate
-  ) -> any TransferHandle {
-    let transfer: Transfer = start(spec, headers: headers, delegate: delegate)
-    return transfer
+  package func transfer(_ transfer: any TransferHandle, didAnswer head: ResponseHead) {}
+
+  package func transfer(_ transfer: any TransferHandle, provideBody buffer: UnsafeMutableRawBufferPointer) -> BodySupply
+  {
+    .failed
   }
+
+  package func transferRewindBody(_ transfer: any TransferHandle) -> Bool { false }
+
+  package func transfer(_ transfer: any TransferHandle, didSendBody totalSent: Int64) {}
+
+  package func transferHasSentBody(_ transfer: any TransferHandle) {}
+
+  package func transferPeerHasEnded(_ transfer: any TransferHandle) {}
+}
+
+/// The observer of an engine's connections, on the loop. It hears of connections that became ready for a request, not
+/// of failed attempts to connect. Each open is followed by exactly one close.
+package protocol TransferEngineObserver: AnyObject {
+  func engineDidOpenConnection(tag: AnyObject?)
+  func engineDidCloseConnection(tag: AnyObject?)
 }

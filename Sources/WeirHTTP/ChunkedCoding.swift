@@ -4,6 +4,7 @@
 /// Extensions are bounded by the line of their chunk, and by their share of the body: each chunk earns as many octets as
 /// it has content, and a few more, and the unused ones are kept up to a limit. So a stream whose chunks all have a short
 /// extension goes on for ever, and one that is nearly nothing but extensions ends soon.
+@usableFromInline
 package struct ChunkedCoding: Sendable {
   package enum Step: Sendable {
     /// A piece of the content, as a range of the input.
@@ -12,20 +13,22 @@ package struct ChunkedCoding: Sendable {
     case needsInput
   }
 
-  package enum Defect: Error, Hashable, Sendable {
+  /// How chunks are malformed, in words.
+  @usableFromInline
+  package enum Defect: String, Error, Hashable, Sendable {
     /// A size is not a hexadecimal number that the line's end or an extension follows.
-    case size
+    case size = "a malformed size of a chunk"
     /// A size does not fit an Int64, or has more digits than the greatest one.
-    case sizeTooGreat
+    case sizeTooGreat = "a size of a chunk with too many digits"
     /// The content exceeds its limit.
-    case contentTooGreat
-    case extensionName
-    case extensionControl
-    case extensionsTooLong
+    case contentTooGreat = "more content than can be counted"
+    case extensionName = "a chunk extension without a name"
+    case extensionControl = "a control character in a chunk extension"
+    case extensionsTooLong = "chunk extensions that are too long"
     /// CR LF is missing behind a size or a chunk's content.
-    case lineEnd
-    case trailer
-    case trailersTooLarge
+    case lineEnd = "no CR LF where a line or a chunk must end"
+    case trailer = "a malformed trailer field"
+    case trailersTooLarge = "trailer fields that are too large"
   }
 
   /// The limit of octets in the line with a chunk's size. A peer can add no more than that to each chunk.

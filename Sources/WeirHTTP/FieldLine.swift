@@ -27,12 +27,6 @@ extension FieldLine {
     else { return nil }
     self = field
   }
-
-  /// Whether the colon directly follows the name. Otherwise some recipients don't take the line for a field.
-  @inlinable
-  package func isWellFormed(in octets: UnsafeRawBufferPointer) -> Bool {
-    octets[name.upperBound] == .colon
-  }
 }
 
 // Strict reading, for the server, which refuses lines that others could read differently.
@@ -73,6 +67,32 @@ extension FieldLine {
     guard !octets.hasBreak(in: colon + 1..<line.upperBound) else { throw .value }
     name = line.lowerBound..<end
     value = octets.trimmed(colon + 1..<line.upperBound)
+  }
+}
+
+/// A field line in the usual form: a token, a colon, a value without tabs or other control characters, CR LF. Most lines
+/// have it, and are found and checked in one pass, without a search for their ends.
+@usableFromInline
+package struct UsualField {
+  /// The end of the name, where the colon is.
+  @usableFromInline package let colon: Int
+  /// The end of the value and of the blanks behind it.
+  @usableFromInline package let valueEnd: Int
+  @usableFromInline package let lineEnd: Int
+
+  /// Reads the line that begins at `start`. A nil means nothing about it: it has another form, or no end yet, and must
+  /// be read with care.
+  @inlinable @inline(__always)
+  package init?(_ octets: UnsafeRawPointer, from start: Int, before end: Int) {
+    let colon = octets.endOfToken(from: start, before: end)
+    guard colon > start, colon < end, octets[colon] == .colon else { return nil }
+    let valueEnd = octets.firstControl(from: colon &+ 1, before: end)
+    guard valueEnd < end &- 1, octets[valueEnd] == .carriageReturn, octets[valueEnd &+ 1] == .lineFeed else {
+      return nil
+    }
+    self.colon = colon
+    self.valueEnd = valueEnd
+    lineEnd = valueEnd &+ 2
   }
 }
 

@@ -96,3 +96,57 @@ extension Quality {
     self.init(thousandths: value == 0 && cutOff ? 1 : value)
   }
 }
+
+/// The content codings that a client accepts, as its Accept-Encoding field says (RFC 9110 §12.5.3).
+package struct AcceptedCodings: Sendable {
+  private let codings: [Preference]
+  private let any: Quality?
+
+  /// - Parameter field: The value of the field. Nil, for a missing one, names no coding: only a client that names a
+  ///   coding is sure to read it.
+  package init(_ field: String?) {
+    codings = field.map { Preference.list($0) } ?? []
+    any = codings.quality(of: "*")
+  }
+
+  /// The weight of gzip, 0 if the client doesn't accept it.
+  package var gzip: Quality { codings.quality(of: "gzip") ?? codings.quality(of: "x-gzip") ?? any ?? .none }
+
+  /// The weight of deflate, 0 if the client doesn't accept it.
+  package var deflate: Quality { codings.quality(of: "deflate") ?? any ?? .none }
+
+  /// The weight of a body without a coding; nil if the field says nothing about it, which makes it acceptable.
+  package var identity: Quality? { codings.quality(of: "identity") ?? any }
+
+  /// Whether the client accepts gzip, and does not prefer a body without a coding.
+  package var prefersGzip: Bool { gzip > .none && gzip >= identity ?? .none }
+}
+
+extension [Preference] {
+  /// The weight given to a coding; if there are several, the greatest.
+  fileprivate func quality(of coding: String) -> Quality? {
+    lazy.filter { $0.name == coding }.map(\.quality).max()
+  }
+}
+
+/// The urgency of a request (`u` of the field Priority, RFC 9218 §4.1): 0 to 7, the lower the sooner.
+package enum Urgency {
+  /// The urgency of a request that names none.
+  package static let standard = 3
+
+  /// The urgency in the value of a field; nil if it names none. Of several, the last one counts (RFC 8941 §3.2). An
+  /// urgency that is not a number, or out of the range, counts as the standard (RFC 9218 §4).
+  package static func parse(_ value: UnsafeRawBufferPointer) -> Int? {
+    value.quotedListElements.reduce(nil as Int?) { found, member in
+      guard member.first == UInt8(ascii: "u"), member.count == 1 || !isKey(member[1]) else { return found }
+      let hasEnd = member.count == 3 || member.count > 3 && (member[3] == .semicolon || member[3].isBlank)
+      guard hasEnd, member[1] == .equalsSign, (UInt8(ascii: "0")...UInt8(ascii: "7")).contains(member[2]) else {
+        return standard
+      }
+      return Int(member[2] - UInt8(ascii: "0"))
+    }
+  }
+
+  /// Whether the octet can continue a key (RFC 8941 §3.1.2).
+  private static func isKey(_ octet: UInt8) -> Bool { octet != .equalsSign && octet != .semicolon && !octet.isBlank }
+}

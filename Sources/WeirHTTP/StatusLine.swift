@@ -63,3 +63,26 @@ package struct StatusLine: Hashable, Sendable {
   /// Interim responses, 204 and 304 have no body (RFC 9112 §6.3).
   package var mayHaveBody: Bool { status >= 200 && status != 204 && status != 304 }
 }
+
+extension StatusLine {
+  /// Reads the line at `start`, if it has the usual form: HTTP/1.0 or 1.1, a status from 100 on, a blank, a reason
+  /// without control characters, CR LF. Sets `lineEnd`. A nil means nothing about the line, as for ``UsualField``.
+  package init?(usual octets: UnsafeRawPointer, from start: Int, before end: Int, lineEnd: inout Int) {
+    guard start <= end &- 16 else { return nil }
+    let word = OctetWord(octets, at: start).bits
+    let digits = (octets[start &+ 9] &- 0x30, octets[start &+ 10] &- 0x30, octets[start &+ 11] &- 0x30)
+    guard word == Self.version(1) || word == Self.version(0), octets[start &+ 8] == .space,
+      octets[start &+ 12] == .space, digits.0 > 0, digits.0 < 10, digits.1 < 10, digits.2 < 10
+    else { return nil }
+    let reasonEnd = octets.firstControl(from: start &+ 13, before: end)
+    guard reasonEnd < end &- 1, octets[reasonEnd] == .carriageReturn, octets[reasonEnd &+ 1] == .lineFeed else {
+      return nil
+    }
+    lineEnd = reasonEnd &+ 2
+    version = word == Self.version(1) ? .http1_1 : .http1_0
+    status = Int(digits.0) &* 100 &+ Int(digits.1) &* 10 &+ Int(digits.2)
+  }
+
+  /// `HTTP/1.0` or `HTTP/1.1` as the bits of a word.
+  private static func version(_ minor: UInt64) -> UInt64 { 0x302e_312f_5054_5448 | minor << 56 }
+}

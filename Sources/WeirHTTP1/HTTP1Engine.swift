@@ -14,11 +14,11 @@ package final class HTTP1Engine {
   @exclusivity(unchecked) var origins = OriginTable()
   @exclusivity(unchecked) var pool: ConnectionPool
   /// The open connections, by their numbers in the pool.
-  @exclusivity(unchecked) var connections: [Connection?] = []
+  @exclusivity(unchecked) var connections: [HTTP1Connection?] = []
   @exclusivity(unchecked) var transfers: [HTTP1Transfer] = []
-  @exclusivity(unchecked) private var errands: [HTTP1Transfer] = []
+  @exclusivity(unchecked) private var errands = Deque<HTTP1Transfer>()
   /// Connections with bytes to be read that the poller will not report again.
-  @exclusivity(unchecked) private var unfinished: [Connection] = []
+  @exclusivity(unchecked) private var unfinished: [HTTP1Connection] = []
   @exclusivity(unchecked) private var isFlushScheduled = false
   @exclusivity(unchecked) private var isClosed = false
   private let idleTimer = LoopTimer()
@@ -153,14 +153,14 @@ extension HTTP1Engine {
   }
 
   /// If a connection is still being opened for the transfer, that goes on, for others.
-  func run(_ transfer: HTTP1Transfer, on connection: Connection) {
+  func run(_ transfer: HTTP1Transfer, on connection: HTTP1Connection) {
     transfer.opening?.becomeSpare()
     transfer.opening = nil
     connection.serve(transfer)
   }
 
   /// The connection has served its transfer, and can serve another one.
-  func release(_ connection: Connection) {
+  func release(_ connection: HTTP1Connection) {
     if isClosed || pool.hasOwnTerms && pool.isTooOld(connection.number, at: loop.turnTime) { return drop(connection) }
     connection.origin.forgetServed()
     if !connection.origin.waiting.isEmpty {
@@ -177,7 +177,7 @@ extension HTTP1Engine {
   }
 
   /// Closes the connection.
-  func drop(_ connection: Connection) {
+  func drop(_ connection: HTTP1Connection) {
     guard connections[connection.number] === connection else { return }
     connections[connection.number] = nil
     pool.close(connection.number)
@@ -185,9 +185,9 @@ extension HTTP1Engine {
     connection.close()
   }
 
-  func add(_ wire: Wire, to origin: Origin) -> Connection {
+  func add(_ stream: SocketStream, to origin: Origin) -> HTTP1Connection {
     let number = pool.open(to: origin.number, at: loop.turnTime, under: terms(of: origin))
-    let connection = Connection(wire, number: number, origin: origin, engine: self)
+    let connection = HTTP1Connection(stream, number: number, origin: origin, engine: self)
     while connections.count <= number { connections.append(nil) }
     connections[number] = connection
     origin.uses += 1
@@ -225,7 +225,7 @@ extension HTTP1Engine: TimerHandler {
   }
 
   /// Reads on from the connection in the next turn.
-  func continueNextTurn(_ connection: Connection) {
+  func continueNextTurn(_ connection: HTTP1Connection) {
     if connection.isUnfinished { return }
     connection.isUnfinished = true
     unfinished.append(connection)
@@ -251,19 +251,14 @@ extension HTTP1Engine: TimerHandler {
 
   private func flush() {
     isFlushScheduled = false
-    var index = 0
+    var budget = 4096
     // Errands that are added meanwhile are run as well, up to a bound: a transfer that ends may start the next one.
-    while index < errands.count, index < 4096, !isClosed {
-      let transfer = errands[index]
+    while budget > 0, !isClosed, let transfer = errands.popFirst() {
+      budget -= 1
       let wanted = transfer.errands
       transfer.errands = []
-      index += 1
       run(wanted, of: transfer)
     }
-    // Transfers are released after the list is in order again, as their release may run code of their users.
-    let done = errands
-    errands = Array(done[index...])
-    withExtendedLifetime(done) {}
     if isClosed { shutDown() } else if !errands.isEmpty { scheduleFlush() }
   }
 
@@ -277,7 +272,7 @@ extension HTTP1Engine: TimerHandler {
   }
 
   private func shutDown() {
-    errands.removeAll()
+    errands = Deque()
     while let transfer = transfers.last {
       transfer.fail(.engineClosed)
       transfer.end()

@@ -18,7 +18,7 @@ extension HTTP1Transfer {
     guard state != .finished else { return }
     if let connection, !connection.hasResponded { tally.headerBytes += Int64(connection.parser.headBytes) }
     // The close of a TLS connection would say to the server that it has got the whole stream.
-    if error != nil, hasSwitched { connection?.wire.shutdownSending() }
+    if error != nil, hasSwitched { connection?.stream.shutdownSending() }
     let report = report()
     let wasWaiting = state == .connecting
     state = .finished
@@ -51,8 +51,7 @@ extension HTTP1Transfer {
 
   /// Why the request can't be sent; nil if it can.
   func defect() -> TransferError? {
-    if let defect = headers.defect { return TransferError(.invalidRequest, message: defect) }
-    if let defect = RequestRules.defect(ofMethod: spec.method) ?? spec.target.flatMap(RequestRules.defect(ofTarget:)) {
+    if let defect = headers.defect ?? RequestRules.defect(of: spec) {
       return TransferError(.invalidRequest, message: defect)
     }
     return engine.dialler.main.refusalOfLiteral(spec)
@@ -61,33 +60,4 @@ extension HTTP1Transfer {
 
 extension TransferError {
   static let cannotWatch = TransferError(.noSocket, message: "the connection can't be watched")
-
-  init(_ defect: ResponseDefect) {
-    self.init(defect.kind, code: defect.code, message: defect.message)
-  }
-}
-
-extension ResponseDefect {
-  fileprivate var kind: TransferError.Kind {
-    switch self {
-    case .malformedHead: .malformedHead
-    case .headTooLarge, .tooManyInterimResponses, .malformedChunks(.trailersTooLarge): .headTooLarge
-    case .conflictingLengths: .conflictingLengths
-    case .refusedTransferEncoding: .refusedTransferEncoding
-    case .unprovableEnd: .unprovableEnd
-    case .notHTTP, .malformedChunks, .noResponse, .cutHead, .cutBody: .curl
-    }
-  }
-
-  /// libcurl's code for such a defect.
-  fileprivate var code: CurlCode {
-    switch self {
-    case .notHTTP: .unsupportedProtocol
-    case .malformedChunks(.trailersTooLarge): .ok
-    case .malformedChunks: .receiveError
-    case .noResponse: .emptyReply
-    case .cutHead, .cutBody: .partialFile
-    default: .ok
-    }
-  }
 }

@@ -35,7 +35,7 @@ package final class HTTP1Transfer {
   @exclusivity(unchecked) var errands: Errands = []
   /// The transfer's index in the engine's list.
   @exclusivity(unchecked) var slot = -1
-  @exclusivity(unchecked) var connection: Connection?
+  @exclusivity(unchecked) var connection: HTTP1Connection?
   /// The attempt to open a connection for this transfer.
   @exclusivity(unchecked) var opening: Opening?
   /// Why the transfer ends, if not by the end of the response.
@@ -149,37 +149,6 @@ extension HTTP1Transfer: TransferHandle {
     }
     times.add(to: &report.phases, until: end)
     return report
-  }
-}
-
-/// The times of an exchange's events, from which the durations of its phases are computed.
-struct ExchangeTimes {
-  let start: MonotonicTime
-  /// When the connection was there and the request was about to be written.
-  var ready: MonotonicTime?
-  /// When the last byte of the request was handed to the system.
-  var sent: MonotonicTime?
-  var firstByte: MonotonicTime?
-  var lastProgress: MonotonicTime
-
-  init(start: MonotonicTime) {
-    self.start = start
-    lastProgress = start
-  }
-
-  /// The request is to be sent again.
-  mutating func startAgain() {
-    ready = nil
-    sent = nil
-    firstByte = nil
-  }
-
-  func add(to phases: inout PhaseDurations, until end: MonotonicTime) {
-    guard let ready else { return }
-    phases[.send] = max(0, (sent ?? firstByte ?? end).seconds(since: ready))
-    let firstByte = firstByte ?? end
-    if let sent, sent <= firstByte { phases[.processing] = firstByte.seconds(since: sent) }
-    if self.firstByte != nil { phases[.transfer] = max(0, end.seconds(since: firstByte)) }
   }
 }
 

@@ -9,7 +9,7 @@ import WeirIO
 final class Opening {
   private let origin: Origin
   private let engine: HTTP1Engine
-  private let patience: Patience
+  private let timeouts: OpeningTimeouts
   @exclusivity(unchecked) var dial: Dial?
   /// Nil while it is spare.
   @exclusivity(unchecked) private var transfer: HTTP1Transfer?
@@ -19,7 +19,7 @@ final class Opening {
   init(for transfer: HTTP1Transfer) {
     origin = transfer.origin
     engine = transfer.engine
-    patience = Patience(of: transfer)
+    timeouts = OpeningTimeouts(of: transfer)
     self.transfer = transfer
     origin.uses += 1
   }
@@ -34,9 +34,9 @@ final class Opening {
   /// The last begun of the spare ones that fail no later than one of the transfer's own would; it serves the transfer
   /// from now on. Nil if there is none.
   static func spare(for transfer: HTTP1Transfer) -> Opening? {
-    let patience = Patience(of: transfer)
+    let timeouts = OpeningTimeouts(of: transfer)
     let spare = transfer.origin.spareOpenings
-    guard let index = spare.lastIndex(where: { $0.patience.isWithin(patience) }) else { return nil }
+    guard let index = spare.lastIndex(where: { $0.timeouts.isWithin(timeouts) }) else { return nil }
     let opening = transfer.origin.spareOpenings.remove(at: index)
     opening.transfer = transfer
     return opening
@@ -72,7 +72,7 @@ final class Opening {
 }
 
 /// How long an opening may take, in seconds.
-private struct Patience {
+private struct OpeningTimeouts {
   /// Without a sign of life.
   let silence: Double
   let connect: Double
@@ -83,14 +83,14 @@ private struct Patience {
     self.connect = connect > 0 ? connect : .infinity
   }
 
-  func isWithin(_ other: Patience) -> Bool { silence <= other.silence && connect <= other.connect }
+  func isWithin(_ other: OpeningTimeouts) -> Bool { silence <= other.silence && connect <= other.connect }
 }
 
 extension Opening: DialReceiver {
-  func dial(_ dial: Dial, opened wire: Wire, _ report: TransferReport) {
+  func dial(_ dial: Dial, opened stream: SocketStream, _ report: TransferReport) {
     let report = measured(report)
     let transfer = end()
-    let connection = engine.add(wire, to: origin)
+    let connection = engine.add(stream, to: origin)
     guard connection.watch() else {
       engine.drop(connection)
       transfer?.failLater(.cannotWatch)

@@ -44,7 +44,7 @@ package struct ResponseParser: Sendable {
   private let maximumHeadSize: Int
   private let maximumInterimResponses: Int
   private var stage = Stage.head
-  private var heads: HeadParser
+  private var heads: ResponseHeadParser
   private var chunks: ChunkedCoding
   private var framing = ResponseFraming()
   private var finishedHeadBytes = 0
@@ -78,7 +78,7 @@ package struct ResponseParser: Sendable {
     // Sums of clamped sizes can't overflow.
     self.maximumHeadSize = min(max(maximumHeadSize, Self.leastHeadSize), 1 << 32)
     self.maximumInterimResponses = maximumInterimResponses
-    heads = HeadParser(maximumSize: self.maximumHeadSize)
+    heads = ResponseHeadParser(maximumSize: self.maximumHeadSize)
     chunks = ChunkedCoding(maximumTrailers: self.maximumHeadSize, isTolerant: true)
   }
 

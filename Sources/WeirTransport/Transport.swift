@@ -35,7 +35,7 @@ package final class Transport {
   private let interests: TransportInterests
   private var choices: [Destination: EndpointChoice] = [:]
   private(set) var observer: (any DestinationObserver)?
-  private var engine: (any TransportEngine)?
+  private var engine: Engines?
   private var isClosed = false
   private lazy var reports = DestinationReports(loop: loop) { [weak self] in self?.tell($0, $1) }
   /// The destinations at which attempts wait for load control, or have waited.
@@ -68,7 +68,7 @@ package final class Transport {
     return engine.start(spec, headers: headers, delegate: delegate)
   }
 
-  private func makeEngine() throws(TransferError) -> any TransportEngine {
+  private func makeEngine() throws(TransferError) -> Engines {
     let engine = try Engines(
       loop: loop, options: options, observer: interests.contains(.connections) ? self : nil)
     self.engine = engine

@@ -61,7 +61,7 @@ struct HostileUpstreamTests {
     gate.open()
     let began = MonotonicTime.now
     #expect(await eventually { server.finishedCount == 1 })
-    #expect(MonotonicTime.now.seconds(since: began) < 8, "sooner than the sweeper would come across it")
+    #expect(MonotonicTime.now.seconds(since: began) < 8, "sooner than the pruner would come across it")
     await rig.close()
   }
 

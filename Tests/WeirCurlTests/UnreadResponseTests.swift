@@ -1,4 +1,5 @@
 import Testing
+import WeirHTTP
 
 @testable import WeirCurl
 
@@ -9,7 +10,7 @@ struct UnreadResponseTests {
     var unread = UnreadResponse(Array(response.utf8))
     var framing = ResponseFraming()
     while let line = unread.line() {
-      unread.bytes[line].withUnsafeBytes { bytes in _ = framing.note(bytes) }
+      unread.bytes[line].withUnsafeBytes { bytes in try? framing.take(uncheckedLine: bytes) }
       if line.count <= 2 { break }
     }
     unread.bodyBegins(framing, hasBody: hasBody)

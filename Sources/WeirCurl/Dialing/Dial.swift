@@ -5,7 +5,7 @@ internal import WeirIO
 /// Hears how an attempt to open a connection ended, on the loop and never from within the call that started it.
 package protocol DialReceiver: AnyObject {
   /// The connection is established and belongs to the receiver, which has to close it.
-  func dial(_ dial: Dial, opened wire: Wire, _ report: TransferReport)
+  func dial(_ dial: Dial, opened stream: SocketStream, _ report: TransferReport)
   func dial(_ dial: Dial, failed error: TransferError, _ report: TransferReport)
 }
 
@@ -16,7 +16,7 @@ package final class Dial {
   /// libcurl's part; nil once it has ended.
   fileprivate var attempt: Transfer?
   /// The new connection, until the receiver hears of it.
-  fileprivate var wire: Wire?
+  fileprivate var stream: SocketStream?
 
   fileprivate init(_ receiver: any DialReceiver) {
     self.receiver = receiver
@@ -36,12 +36,12 @@ extension Dial: TransferDelegate {
 
   package func transfer(_ transfer: any TransferHandle, didFinish error: TransferError?, report: TransferReport) {
     attempt = nil
-    if let wire, error == nil {
-      self.wire = nil
-      return receiver.dial(self, opened: wire, report)
+    if let stream, error == nil {
+      self.stream = nil
+      return receiver.dial(self, opened: stream, report)
     }
-    wire?.close()
-    wire = nil
+    stream?.close()
+    stream = nil
     receiver.dial(self, failed: error ?? TransferError(.engineFailed, message: Self.lost), report)
   }
 
@@ -67,22 +67,22 @@ extension TransferEngine {
   /// Takes over the connection that libcurl has opened, and ends the transfer.
   func finishDial(_ dial: Dial, _ transfer: Transfer) {
     transfer.heldReport = transfer.report()
-    dial.wire = takeConnection(of: transfer)
-    let isLost = dial.wire == nil
+    dial.stream = takeConnection(of: transfer)
+    let isLost = dial.stream == nil
     finish(transfer, error: isLost ? TransferError(.engineFailed, message: Dial.lost) : nil)
   }
 
-  private func takeConnection(of transfer: Transfer) -> Wire? {
+  private func takeConnection(of transfer: Transfer) -> SocketStream? {
     guard let handle = transfer.handle else { return nil }
     let fd = weir_easy_active_socket(handle.easy)
     guard fd >= 0, sockets.isOwn(fd) else { return nil }
-    let wire = Wire(
+    let stream = SocketStream(
       fd, engine: self, tag: transfer.spec.tag, address: transfer.remoteAddress, port: Int(transfer.remotePort))
     if Scheme(url: transfer.spec.url) == .https {
       guard let connection = transfer.secureConnection else { return nil }
-      wire.secure = SecureWire(handle, connection)
+      stream.secure = TLSStream(handle, connection)
       detach(fd)
-      pin(wire, from: transfer)
+      pin(stream, from: transfer)
     } else {
       detach(fd)
       // libcurl closes a connection of this kind with its handle, but leaves the descriptor to us.
@@ -90,7 +90,7 @@ extension TransferEngine {
       release(transfer)
       keptOpen = -1
     }
-    return wire
+    return stream
   }
 
   /// The descriptor is no longer libcurl's business.
@@ -98,4 +98,50 @@ extension TransferEngine {
     watch.closes(fd)
     if let closed = sockets.close(fd), closed.wasRegistered { loop.unregister(fd) }
   }
+}
+
+/// Opens connections for HTTP/1.1 by libcurl. Confined to the loop.
+///
+/// A TLS connection stays in its multi handle, and each call that sends or receives on it walks all connections of
+/// that handle. So each multi handle gets a few only, and further engines are made when they are needed.
+package final class Dialler {
+  static let mostInOneMulti = 64
+
+  /// The engine that also runs libcurl's own transfers.
+  package let main: TransferEngine
+  private(set) var others: [TransferEngine] = []
+
+  package init(_ main: TransferEngine) {
+    self.main = main
+  }
+
+  /// Whether libcurl is being called, so that no connection may be used or closed.
+  package var isEntered: Bool { main.isInside || others.contains(where: \.isInside) }
+
+  /// Opens a connection for the request `spec`, by its URL, trust, address policy, silence timeout and tag.
+  package func dial(_ spec: TransferSpec, receiver: any DialReceiver) -> Dial {
+    let engine = Scheme(url: spec.url) == .https ? engineWithRoom() : main
+    return engine.dial(spec, receiver: receiver)
+  }
+
+  private func engineWithRoom() -> TransferEngine {
+    if main.hasRoom { return main }
+    if let engine = others.first(where: \.hasRoom) { return engine }
+    // Without memory for another one, the first gets slower.
+    guard !main.isClosed, let made = try? TransferEngine(sharingWith: main) else { return main }
+    others.append(made)
+    return made
+  }
+
+  /// Closes the engines; at the end of a turn only. Delegates and the observer hear all of it from within.
+  package func close() {
+    for engine in [main] + others {
+      engine.close()
+      engine.shutDown()
+    }
+  }
+}
+
+extension TransferEngine {
+  fileprivate var hasRoom: Bool { pinned.count + transfers.count < Dialler.mostInOneMulti }
 }

@@ -1,38 +1,28 @@
 internal import CCurl
-import Glibc
+internal import Glibc
 
 /// OpenSSL's object for a TLS connection that libcurl has opened. It is valid for as long as the connection's easy
 /// handle is.
 struct TLSConnection {
-  private typealias Number = @convention(c) (UnsafeMutableRawPointer) -> CInt
-  private typealias Text = @convention(c) (UnsafeMutableRawPointer) -> UnsafePointer<CChar>?
-  private typealias Control = @convention(c) (UnsafeMutableRawPointer, CInt, CLong, UnsafeMutableRawPointer?) -> CLong
-  private typealias Reader = @convention(c) (UnsafeMutableRawPointer) -> UnsafeMutableRawPointer?
-
   private struct Functions {
-    let hasPending: Number
-    let getShutdown: Number
-    let want: Number
-    let control: Control
-    let readState: Text
-    let freeBuffers: Number
-    let getReader: Reader
-    let readerControl: Control
+    let hasPending, getShutdown, want, freeBuffers: OpenSSL.Number
+    let readState: @convention(c) (OpenSSL.Pointer) -> UnsafePointer<CChar>?
+    let getReader: OpenSSL.Part
+    let control, readerControl: @convention(c) (OpenSSL.Pointer, CInt, CLong, OpenSSL.Pointer?) -> CLong
+
+    init() throws(OpenSSL.Missing) {
+      hasPending = try OpenSSL.required("SSL_has_pending")
+      getShutdown = try OpenSSL.required("SSL_get_shutdown")
+      want = try OpenSSL.required("SSL_want")
+      freeBuffers = try OpenSSL.required("SSL_free_buffers")
+      readState = try OpenSSL.required("SSL_rstate_string")
+      getReader = try OpenSSL.required("SSL_get_rbio")
+      control = try OpenSSL.required("SSL_ctrl")
+      readerControl = try OpenSSL.required("BIO_ctrl")
+    }
   }
 
-  private static let functions: Functions? = {
-    guard let hasPending: Number = OpenSSL.function("SSL_has_pending"),
-      let getShutdown: Number = OpenSSL.function("SSL_get_shutdown"),
-      let want: Number = OpenSSL.function("SSL_want"), let control: Control = OpenSSL.function("SSL_ctrl"),
-      let readState: Text = OpenSSL.function("SSL_rstate_string"),
-      let freeBuffers: Number = OpenSSL.function("SSL_free_buffers"),
-      let getReader: Reader = OpenSSL.function("SSL_get_rbio"),
-      let readerControl: Control = OpenSSL.function("BIO_ctrl")
-    else { return nil }
-    return Functions(
-      hasPending: hasPending, getShutdown: getShutdown, want: want, control: control, readState: readState,
-      freeBuffers: freeBuffers, getReader: getReader, readerControl: readerControl)
-  }()
+  private static let functions = try? Functions()
 
   /// Whether the TLS library is one that can be asked.
   static var isKnown: Bool { functions != nil && CurlLibrary.usesOpenSSL }
@@ -101,32 +91,24 @@ struct TLSConnection {
 
   /// OpenSSL's functions about the end of a connection and the places that it writes to.
   private struct Shutdown {
-    typealias Pointer = UnsafeMutableRawPointer
-    typealias Writer = @convention(c) (Pointer) -> Pointer?
-    typealias SetWriter = @convention(c) (Pointer, Pointer) -> Void
-    typealias Method = @convention(c) () -> Pointer?
-    typealias Creation = @convention(c) (Pointer?) -> Pointer?
-    typealias Read = @convention(c) (Pointer, Pointer?, CInt) -> CInt
+    let shutdown, retain: OpenSSL.Number
+    let getWriter: OpenSSL.Part
+    let setWriter: @convention(c) (OpenSSL.Pointer, OpenSSL.Pointer) -> Void
+    let inMemory: @convention(c) () -> OpenSSL.Pointer?
+    let new: @convention(c) (OpenSSL.Pointer?) -> OpenSSL.Pointer?
+    let read: @convention(c) (OpenSSL.Pointer, OpenSSL.Pointer?, CInt) -> CInt
 
-    let shutdown: Number
-    let getWriter: Writer
-    let setWriter: SetWriter
-    let retain: Number
-    let inMemory: Method
-    let new: Creation
-    let read: Read
+    static let known = try? Shutdown()
 
-    static let known: Shutdown? = {
-      guard let shutdown: Number = OpenSSL.function("SSL_shutdown"),
-        let getWriter: Writer = OpenSSL.function("SSL_get_wbio"),
-        let setWriter: SetWriter = OpenSSL.function("SSL_set0_wbio"),
-        let retain: Number = OpenSSL.function("BIO_up_ref"), let inMemory: Method = OpenSSL.function("BIO_s_mem"),
-        let new: Creation = OpenSSL.function("BIO_new"), let read: Read = OpenSSL.function("BIO_read")
-      else { return nil }
-      return Shutdown(
-        shutdown: shutdown, getWriter: getWriter, setWriter: setWriter, retain: retain, inMemory: inMemory, new: new,
-        read: read)
-    }()
+    init() throws(OpenSSL.Missing) {
+      shutdown = try OpenSSL.required("SSL_shutdown")
+      retain = try OpenSSL.required("BIO_up_ref")
+      getWriter = try OpenSSL.required("SSL_get_wbio")
+      setWriter = try OpenSSL.required("SSL_set0_wbio")
+      inMemory = try OpenSSL.required("BIO_s_mem")
+      new = try OpenSSL.required("BIO_new")
+      read = try OpenSSL.required("BIO_read")
+    }
   }
 
   /// Lets bytes that were not taken be offered again from another address. A call to receive ends with each record that
@@ -136,5 +118,98 @@ struct TLSConnection {
     let (clear, automaticRetry): (CInt, CLong) = (78, 4)  // SSL_CTRL_CLEAR_MODE, SSL_MODE_AUTO_RETRY
     _ = functions.control(object, set, partial | moving, nil)
     _ = functions.control(object, clear, automaticRetry, nil)
+  }
+}
+
+extension TLSConnection {
+  /// OpenSSL's functions about the peer of a connection.
+  private struct PeerFunctions {
+    let version: OpenSSL.Number
+    let certificates, verifiedChain: OpenSSL.Part
+    let count: OpenSSL.Number
+    let element: @convention(c) (OpenSSL.Pointer, CInt) -> OpenSSL.Pointer?
+    let encode: @convention(c) (OpenSSL.Pointer, UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> CInt
+
+    static let known = try? PeerFunctions()
+
+    init() throws(OpenSSL.Missing) {
+      version = try OpenSSL.required("SSL_version")
+      certificates = try OpenSSL.required("SSL_get_peer_cert_chain")
+      verifiedChain = try OpenSSL.required("SSL_get0_verified_chain")
+      count = try OpenSSL.required("OPENSSL_sk_num")
+      element = try OpenSSL.required("OPENSSL_sk_value")
+      encode = try OpenSSL.required("i2d_X509")
+    }
+
+    /// The certificates of one of OpenSSL's stacks, in DER.
+    func certificates(in stack: OpenSSL.Pointer?) -> [[UInt8]] {
+      guard let stack else { return [] }
+      return (0..<max(0, count(stack))).compactMap { index in
+        guard let certificate = element(stack, index) else { return nil }
+        let length = encode(certificate, nil)
+        guard length > 0 else { return nil }
+        return [UInt8](unsafeUninitializedCapacity: Int(length)) { buffer, written in
+          var end = buffer.baseAddress
+          written = max(0, Int(encode(certificate, &end)))
+        }
+      }
+    }
+  }
+
+  /// What is known of the peer once the handshake is over.
+  func peer() -> TLSPeer? {
+    guard let functions = PeerFunctions.known else { return nil }
+    return TLSPeer(
+      version: Int(functions.version(object)),
+      certificates: functions.certificates(in: functions.certificates(object)),
+      verifiedChain: functions.certificates(in: functions.verifiedChain(object)))
+  }
+}
+
+/// The protocol agreed on in the TLS handshake (ALPN, RFC 7301).
+enum AgreedProtocol {
+  private typealias Selected =
+    @convention(c) (
+      UnsafeMutableRawPointer, UnsafeMutablePointer<UnsafePointer<UInt8>?>, UnsafeMutablePointer<CUnsignedInt>
+    ) -> Void
+
+  private static let selected: Selected? = OpenSSL.function("SSL_get0_alpn_selected")
+
+  /// Unknown without TLS, or with a TLS library other than OpenSSL.
+  ///
+  /// - Parameter silence: The protocol of a server that has chosen none.
+  static func expectation(
+    _ easy: UnsafeMutableRawPointer, ofSilence silence: ProtocolExpectation
+  )
+    -> ProtocolExpectation
+  {
+    guard let selected, let connection = weir_easy_openssl(easy) else { return .unknown }
+    var name: UnsafePointer<UInt8>?
+    var length: CUnsignedInt = 0
+    selected(connection, &name, &length)
+    guard let name, length > 0 else { return silence }
+    return UnsafeBufferPointer(start: name, count: Int(length)).elementsEqual("h2".utf8) ? .multiplexed : .http1
+  }
+}
+
+/// The functions of the TLS library that libcurl uses, if it is OpenSSL or has functions of the same names.
+enum OpenSSL {
+  typealias Pointer = UnsafeMutableRawPointer
+  typealias Number = @convention(c) (Pointer) -> CInt
+  typealias Part = @convention(c) (Pointer) -> Pointer?
+
+  /// The process has no function of a name.
+  struct Missing: Error {}
+
+  /// Nil if the process has no function of that name, or if CCurl/OpenSSL.c does not list it.
+  ///
+  /// - Parameter type: The function's type, which is `@convention(c)`.
+  static func function<Function>(_ name: String, as type: Function.Type = Function.self) -> Function? {
+    weir_openssl_function(name).map { unsafeBitCast($0, to: type) }
+  }
+
+  static func required<Function>(_ name: String) throws(Missing) -> Function {
+    guard let function: Function = function(name) else { throw Missing() }
+    return function
   }
 }

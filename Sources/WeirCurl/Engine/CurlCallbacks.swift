@@ -99,7 +99,7 @@ func curlTimer(_ multi: UnsafeMutableRawPointer?, _ milliseconds: Int, _ context
   }
 }
 
-/// Keeps the sweeper from connecting to anything.
+/// Keeps the pruner from connecting to anything.
 func curlRefuseSocket(
   _ context: UnsafeMutableRawPointer?, _ purpose: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
 ) -> curl_socket_t {

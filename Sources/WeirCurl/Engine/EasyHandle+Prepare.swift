@@ -2,18 +2,19 @@ internal import CCurl
 import WeirHTTP
 
 extension EasyHandle {
+  /// The most bytes that libcurl reads at once.
+  private static let bufferSize = 65_536
+
   /// Resets the handle and sets all options for `transfer`. Returns an error if the transfer can't be sent.
   func prepare(for transfer: Transfer, engine: TransferEngine) -> TransferError? {
     if let defect = transfer.headers.defect { return TransferError(.invalidRequest, message: defect) }
     guard let scheme = Scheme(url: transfer.spec.url) else {
       return TransferError(.curl, code: .unsupportedProtocol, message: TransferError.unsupportedURL)
     }
-    if let defect = RequestRules.defect(ofMethod: transfer.spec.method)
-      ?? transfer.spec.target.flatMap(RequestRules.defect(ofTarget:))
-    {
+    if let defect = RequestRules.defect(of: transfer.spec) {
       return TransferError(.invalidRequest, message: defect)
     }
-    if let refusal = transfer.refusalOfLiteral() { return refusal }
+    if let refusal = engine.refusalOfLiteral(transfer.spec) { return refusal }
     if let rules = transfer.spec.rules, transfer.dialled == nil { engine.note(rules) }
     guard reset() else { return TransferError(.curl, code: .outOfMemory, message: "no memory for an easy handle") }
     var options = OptionSetter(easy)
@@ -71,7 +72,7 @@ extension EasyHandle {
     options.set(CURLOPT_MAXAGE_CONN, engine.longestIdle)
     // libcurl refuses this option when the handle still has a buffer. It keeps the buffer if other transfers used its
     // HTTP/2 connection when it ended. That buffer is no smaller.
-    _ = weir_easy_set_long(easy, CURLOPT_BUFFERSIZE, prepared.bufferSize)
+    _ = weir_easy_set_long(easy, CURLOPT_BUFFERSIZE, Self.bufferSize)
     options.set(CURLOPT_HTTP_VERSION, version.number)
     if !version.reusesConnections {
       options.set(CURLOPT_FRESH_CONNECT, 1)
@@ -219,7 +220,9 @@ struct OptionSetter {
     case .file(let path):
       set(CURLOPT_CAINFO, path)
       keep(weir_easy_set_string(easy, CURLOPT_CAPATH, nil))
-      setLifetimeOfRoots()
+      // How long the file's certificates are kept. libcurl's default is a day, and reading a system's roots for each
+      // connection would take longer than the handshake. TLS libraries without such a cache don't know the option.
+      _ = weir_easy_set_long(easy, CURLOPT_CA_CACHE_TIMEOUT, 5)
     case .pem(let bytes):
       set(CURLOPT_CAINFO_BLOB, blob: bytes)
       keep(weir_easy_set_string(easy, CURLOPT_CAINFO, nil))
@@ -232,12 +235,6 @@ struct OptionSetter {
     set(CURLOPT_SSLVERSION, tls.minimumVersion.number | newest)
     if let pins = trust.pins { set(CURLOPT_PINNEDPUBLICKEY, pins) }
     if let certificate = tls.clientCertificate { setCertificate(certificate) }
-  }
-
-  /// Sets how long the file's certificates are kept. libcurl's default is a day, and reading a system's roots for each
-  /// connection would take longer than the handshake. TLS libraries without such a cache don't know the option.
-  private mutating func setLifetimeOfRoots() {
-    _ = weir_easy_set_long(easy, CURLOPT_CA_CACHE_TIMEOUT, 5)
   }
 
   private mutating func setCertificate(_ certificate: ClientCertificateOptions) {

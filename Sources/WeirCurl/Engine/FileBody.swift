@@ -90,7 +90,7 @@ package final class FileBody {
     guard generation == self.generation else { return }
     isReading = false
     next = chunk
-    if case .bytes(let bytes) = chunk { offset += Int64(bytes.count) }
+    if case .success(let bytes) = chunk { offset += Int64(bytes.count) }
     guard isAwaited else { return }
     isAwaited = false
     onArrival?()
@@ -102,8 +102,8 @@ package final class FileBody {
     self.next = nil
     consumed = 0
     switch next {
-    case .bytes(let bytes): chunk = bytes
-    case .failed(let defect):
+    case .success(let bytes): chunk = bytes
+    case .failure(let defect):
       chunk = []
       self.defect = defect
     }
@@ -138,10 +138,7 @@ package enum FileDefect: Error, Sendable {
 
 /// A file that workers read from; opened at the first read.
 final class FileSource: Sendable {
-  enum Chunk: Sendable {
-    case bytes([UInt8])
-    case failed(FileDefect)
-  }
+  typealias Chunk = Result<[UInt8], FileDefect>
 
   private let path: String
   private let descriptor = Atomic<CInt>(-1)
@@ -157,7 +154,7 @@ final class FileSource: Sendable {
 
   /// Reads at least one byte and at most `length`. If the file has ended before `offset`, that is a failure.
   func read(_ offset: Int64, _ length: Int) -> Chunk {
-    do throws(FileDefect) {
+    Chunk { () throws(FileDefect) in
       let fd = try open()
       var failure: Errno?
       let bytes = [UInt8](unsafeUninitializedCapacity: length) { buffer, count in
@@ -170,9 +167,7 @@ final class FileSource: Sendable {
       }
       if let failure { throw .cannotRead(failure) }
       if bytes.isEmpty { throw .tooShort }
-      return .bytes(bytes)
-    } catch {
-      return .failed(error)
+      return bytes
     }
   }
 

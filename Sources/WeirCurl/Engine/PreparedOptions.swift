@@ -11,23 +11,19 @@ final class PreparedOptions {
 
   let connectTimeout: Int
   let maximumIdle: Int
-  let bufferSize: Int
   let version: PreparedVersion
   let unixSocketPath: String?
   let proxy: PreparedProxy
   let trust: TransferTrust
-  let notesPeers: Bool
   let resolve: UnsafeMutablePointer<curl_slist>?
 
   init(_ options: TransportOptions) throws(TransferError) {
     connectTimeout = Self.milliseconds(ofConnectTimeout: options.connectTimeout)
     maximumIdle = Int(clamping: options.idleConnectionLifetime, times: 1)
-    bufferSize = min(max(options.bufferSize, 1024), 512 * 1024)
     version = PreparedVersion(options.httpVersion)
     unixSocketPath = options.unixSocketPath
     proxy = PreparedProxy(options.proxy)
     trust = TransferTrust(options.tls)
-    notesPeers = options.notesPeers
     var list: UnsafeMutablePointer<curl_slist>?
     for override in options.resolveOverrides {
       guard let entry = Self.entry(override), let longer = curl_slist_append(list, entry) else {
@@ -48,9 +44,9 @@ final class PreparedOptions {
   /// there may be none.
   var connectsToTargets: Bool {
     guard unixSocketPath == nil else { return false }
-    return switch proxy.kind {
+    return switch proxy.options {
     case .none, .environment: true
-    case .http, .socks: false
+    case .http, .socks5: false
     }
   }
 
@@ -59,11 +55,11 @@ final class PreparedOptions {
   /// then the host to reach, even if it is an address.
   func lookupName(_ spec: TransferSpec) -> String? {
     let host =
-      switch proxy.kind {
+      switch proxy.options {
       case .none, .environment: spec.endpoint?.host?[...] ?? HostName.host(ofURL: spec.url)
-      case .http(let host), .socks(let host): host[...]
+      case .http(let host, _, _), .socks5(let host, _, _): host[...]
       }
-    if case .environment = proxy.kind { return host.lowercased() }
+    if case .environment = proxy.options { return host.lowercased() }
     return HostName.needsLookup(host) ? host.lowercased() : nil
   }
 
@@ -110,27 +106,22 @@ struct PreparedVersion: Equatable {
 
 /// A proxy in libcurl's terms.
 struct PreparedProxy {
-  enum Kind {
-    case none, environment
-    case http(host: String)
-    case socks(host: String)
-  }
-
-  let kind: Kind
+  let options: ProxyOptions
   /// Nil leaves the choice to the environment; an empty text means no proxy.
   let address: String?
   let type: Int
   let credential: TransferCredential?
 
   init(_ options: ProxyOptions) {
+    self.options = options
     switch options {
-    case .none: (kind, address, type, credential) = (.none, "", 0, nil)
-    case .environment: (kind, address, type, credential) = (.environment, nil, 0, nil)
+    case .none: (address, type, credential) = ("", 0, nil)
+    case .environment: (address, type, credential) = (nil, 0, nil)
     case .http(let host, let port, let given):
-      (kind, address, credential) = (.http(host: host), "\(HostName.bracketed(host)):\(port)", given)
+      (address, credential) = ("\(HostName.bracketed(host)):\(port)", given)
       type = Int(CURLPROXY_HTTP.rawValue)
     case .socks5(let host, let port, let given):
-      (kind, address, credential) = (.socks(host: host), "\(HostName.bracketed(host)):\(port)", given)
+      (address, credential) = ("\(HostName.bracketed(host)):\(port)", given)
       type = Int(CURLPROXY_SOCKS5_HOSTNAME.rawValue)
     }
   }

@@ -71,7 +71,7 @@ struct ProtocolMemory {
     let url = spec.url
     guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
     let rest = url.utf8[colon...].dropFirst(3)
-    let authority = rest.prefix { !isEnd($0) }
+    let authority = rest.prefix { !URLSyntax.endsAuthority($0) }
     guard !authority.isEmpty, !authority.contains(UInt8(ascii: "@")) else { return nil }
     return Origin(text: String(url[..<authority.endIndex]), spec)
   }
@@ -79,12 +79,7 @@ struct ProtocolMemory {
   private static func isOrigin(_ origin: Origin, of spec: TransferSpec) -> Bool {
     guard spec.url.hasPrefix(origin.text), origin.serverName == spec.trust?.serverName, origin.endpoint == spec.endpoint
     else { return false }
-    return spec.url.utf8.dropFirst(origin.text.utf8.count).first.map(isEnd) ?? true
-  }
-
-  /// Whether the byte ends an authority (RFC 3986 §3.2).
-  private static func isEnd(_ byte: UInt8) -> Bool {
-    byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
+    return spec.url.utf8.dropFirst(origin.text.utf8.count).first.map(URLSyntax.endsAuthority) ?? true
   }
 }
 

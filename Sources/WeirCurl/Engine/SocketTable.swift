@@ -55,7 +55,6 @@ struct SocketTable {
 
   struct Closed {
     let tag: AnyObject?
-    let isOwn: Bool
     let isConnected: Bool
     let wasRegistered: Bool
   }
@@ -67,10 +66,8 @@ struct SocketTable {
     if entry.localPort > 0 { unlink(fd, entry) }
     entries[index] = Entry()
     if entry.isOwn { openCount -= 1 }
-    return entry.isOwn || !entry.registered.isEmpty
-      ? Closed(
-        tag: entry.tag, isOwn: entry.isOwn, isConnected: entry.isConnected, wasRegistered: !entry.registered.isEmpty)
-      : nil
+    guard entry.isOwn || !entry.registered.isEmpty else { return nil }
+    return Closed(tag: entry.tag, isConnected: entry.isConnected, wasRegistered: !entry.registered.isEmpty)
   }
 
   /// A connection is established on a socket of ours. Returns its tag, and whether this is new.
@@ -135,11 +132,11 @@ struct SocketTable {
 
   func version(of fd: CInt) -> PreparedVersion? { index(of: fd).flatMap { entries[$0].version } }
 
-  /// Whether a connection has reached the end of its time, if nobody uses it.
-  func isOver(_ fd: CInt, by limits: ConnectionLimits, at now: MonotonicTime) -> Bool {
+  /// Whether a connection has been idle, or open, for so many seconds.
+  func isOver(_ fd: CInt, idle: Double, age: Double, at now: MonotonicTime) -> Bool {
     guard let index = index(of: fd) else { return false }
     let entry = entries[index]
-    return now.seconds(since: entry.lastUsed) >= limits.idle || now.seconds(since: entry.opened) >= limits.age
+    return now.seconds(since: entry.lastUsed) >= idle || now.seconds(since: entry.opened) >= age
   }
 
   /// The transfer that awaits something on `fd`; only for comparison.

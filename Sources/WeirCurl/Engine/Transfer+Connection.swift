@@ -50,7 +50,7 @@ extension Transfer {
       takes(socket)
     }
     expectProtocol()
-    if engine.prepared.notesPeers { peer = handle.flatMap { TLSConnection($0.easy) }?.peer() }
+    if engine.options.notesPeers { peer = handle.flatMap { TLSConnection($0.easy) }?.peer() }
     if dialled != nil { secureConnection = handle.flatMap { TLSConnection($0.easy) } }
     if let timer = connectTimer { engine.loop.cancel(timer) }
     if repeats.requests > 0 { forgetProvisionalHead() }
@@ -66,8 +66,8 @@ extension Transfer {
   /// established: until then libcurl waits to write.
   func takes(_ socket: CInt) {
     awaitedSocket = socket
-    if clock.ready == nil, clock.connected == nil, connecting.contains(where: { $0.descriptor == socket }) {
-      clock.connected = engine.now
+    if clock.ready == nil, connected == nil, connecting.contains(where: { $0.descriptor == socket }) {
+      connected = engine.now
     }
     engine.sockets.use(socket, by: Unmanaged.passUnretained(self).toOpaque())
   }
@@ -81,7 +81,7 @@ extension Transfer {
   /// If a handshake fails on data that arrived at once, libcurl never waited to read. TCP is then noted as established
   /// here.
   func noteHandshake(failed result: CurlCode) {
-    if result.isOfHandshake, clock.ready == nil, clock.connected == nil { clock.connected = engine.now }
+    if result.isOfHandshake, clock.ready == nil, connected == nil { connected = engine.now }
   }
 
   /// Whether the request may be put on the wire, possibly again. If not, notes the failure: the earlier request has no
@@ -129,4 +129,69 @@ extension TransferEngine {
       return text == host || text == "::ffff:" + host
     }
   }
+}
+
+// The addresses to which a transfer may connect. The policy judges the address for which a socket is opened, whatever a
+// URL or a name server says. The address of a pooled connection is judged again, as it was opened under another
+// transfer's policy.
+extension Transfer {
+  /// The policy for addresses; nil if there is none, or no address of the target's is connected to.
+  private var policyOfAddresses: AddressPolicy? {
+    engine.prepared.connectsToTargets && spec.endpoint?.unixSocketPath == nil ? spec.addressPolicy : nil
+  }
+
+  /// Whether a socket may be opened for the address; if not, notes the reason.
+  func mayOpen(_ address: @autoclosure () -> SocketAddress) -> Bool {
+    guard let policy = policyOfAddresses else { return true }
+    let refusal =
+      IPAddress(address()).map { policy.refusal(of: $0) }
+      ?? "destinationPolicy refuses an address that is neither IPv4 nor IPv6"
+    if let refusal { dial.refusal = refusal }
+    return refusal == nil
+  }
+
+  /// Whether the request may be sent on a pooled connection. If not, libcurl closes that connection, and the transfer
+  /// starts again on a new one.
+  func mayUse(pooled address: UnsafePointer<CChar>?) -> Bool {
+    guard let policy = policyOfAddresses else { return true }
+    dial.avoidsPool =
+      address.flatMap { IPAddress(host: String(cString: $0)) }.map { policy.refusal(of: $0) != nil } ?? true
+    return !dial.avoidsPool
+  }
+
+  /// The policy's reason, if it refused every address. If another address was tried, its failure counts.
+  func refusalOfAll(_ result: CurlCode) -> TransferError? {
+    guard let refusal = dial.refusal, !dial.hasTried else { return nil }
+    return TransferError(.addressRefused, code: result, message: refusal)
+  }
+
+  /// The error if there was no socket for the last address.
+  func shortage(_ result: CurlCode) -> TransferError? {
+    guard result == .couldNotConnect, let errno = dial.shortage else { return nil }
+    let text = "no socket could be opened: \(String(cString: strerror(errno)))"
+    return TransferError(.noSocket, code: result, message: text, osErrno: errno)
+  }
+}
+
+extension TransferEngine {
+  /// Why the request's endpoint or URL names an address that may not be requested, in any spelling that libcurl accepts;
+  /// nil if it does not. The host of the URL is not connected to if there is an endpoint. Unix sockets are not judged.
+  package func refusalOfLiteral(_ spec: TransferSpec) -> TransferError? {
+    guard let policy = spec.addressPolicy, prepared.unixSocketPath == nil, spec.endpoint?.unixSocketPath == nil,
+      let host = spec.endpoint?.host ?? CurlURL.host(of: spec.url), let refusal = policy.refusal(ofHost: host)
+    else { return nil }
+    return TransferError(.addressRefused, message: refusal)
+  }
+}
+
+/// The fate of the addresses for a connection that is being made.
+struct DialState {
+  /// Why the last refused address was refused.
+  var refusal: String?
+  /// Whether a socket was to be opened for an address.
+  var hasTried = false
+  /// Why there was no socket for the last address: no descriptors or no memory were left.
+  var shortage: CInt?
+  /// Whether the pooled connection is alive and not for this transfer: it leads to a refused address, or is too old.
+  var avoidsPool = false
 }

@@ -5,22 +5,21 @@ internal import WeirIO
 extension Transfer {
   /// The error of the transfer's end; nil for success.
   func error(for result: CurlCode) -> TransferError? {
-    if let failure { return ownError(failure) }
-    if let verdict { return verdict }
+    if let error = failure ?? verdict { return error }
     if result == .ok { return defect() }
     if let error = refusalOfAll(result) ?? shortage(result) { return error }
     // libcurl has no code for a header line beyond its own limit: only its buffer fails to grow.
     if result == .outOfMemory || result == .tooLarge, receiving.headerBytes > 0, receiving.phase == .head {
-      return ownError(.headTooLarge)
+      return .headTooLarge
     }
     // The head begins with a blank, or has a line without a colon.
-    if result == .badFunctionArgument, receiving.phase == .head { return ownError(.malformedHead) }
+    if result == .badFunctionArgument, receiving.phase == .head { return .malformedHead }
     // libcurl does not decode Content-Encoding here, so the code is about Transfer-Encoding; newer versions refuse some
     // codings.
-    if result == .badContentEncoding, receiving.phase == .head { return ownError(.refusedTransferEncoding) }
+    if result == .badContentEncoding, receiving.phase == .head { return TransferError(.refusedTransferEncoding) }
     if clock.ready == nil, connectStatus >= 300 {
       let text = "the proxy answered CONNECT with \(connectStatus)"
-      return TransferError(.tunnelRefused(status: connectStatus), code: result, message: text)
+      return TransferError(.tunnelRefused, code: result, message: text, proxyStatus: connectStatus)
     }
     if engine.watch.hasCut(awaitedSocket) {
       return TransferError(
@@ -56,7 +55,10 @@ extension Transfer {
       readNumbers(easy, &report)
       readConnection(easy, to: end, &report)
     }
-    if let ready = clock.ready { readExchange(from: ready, to: end, &report) }
+    var times = clock
+    // A request without a body, or with one that libcurl sends together with the head, is sent as soon as it begins.
+    if sending.isEmpty || sending.isInline { times.sent = times.sent ?? times.ready }
+    times.add(to: &report.phases, until: end)
     return report
   }
 
@@ -76,7 +78,7 @@ extension Transfer {
       return
     }
     guard report.connectionsOpened > 0 || !connecting.isEmpty || lookup == .running || lookup == .failed else {
-      if clock.restarted > 0 { report.phases[.resolve] = clock.restarted }
+      if restarted > 0 { report.phases[.resolve] = restarted }
       return
     }
     let lookup = time(CURLINFO_NAMELOOKUP_TIME_T, easy)
@@ -85,8 +87,8 @@ extension Transfer {
     let cutOff = clock.ready == nil ? Int64(end.seconds(since: clock.start) * 1e6) : 0
     report.phases[.resolve] = phase(from: 0, to: lookup, cutOff)
     // Some versions report the time of TCP only after the handshake.
-    let connected = connect > 0 ? connect : Int64((clock.connected?.seconds(since: clock.start) ?? 0) * 1e6)
-    let reached = hasTunnel ? connected : 0
+    let established = connect > 0 ? connect : Int64((connected?.seconds(since: clock.start) ?? 0) * 1e6)
+    let reached = hasTunnel ? established : 0
     if lookup > 0 { report.phases[.connect] = phase(from: lookup, to: reached, cutOff) }
     if reached > 0 {
       report.phases[.tls] = phase(from: reached, to: handshake, Scheme(url: spec.url) == .https ? cutOff : 0)
@@ -101,14 +103,14 @@ extension Transfer {
   private var hasTunnel: Bool {
     guard clock.ready == nil else { return true }
     if connectStatus != 0 { return connectStatus / 100 == 2 }
-    guard case .http = engine.prepared.proxy.kind else { return true }
+    guard case .http = engine.prepared.proxy.options else { return true }
     return Scheme(url: spec.url) != .https
   }
 
   /// One of libcurl's times, in microseconds since the transfer's start. libcurl counts from its own last start.
   private func time(_ info: CURLINFO, _ easy: UnsafeMutableRawPointer) -> Int64 {
     let time = weir_easy_get_offset(easy, info)
-    return time > 0 ? time + Int64(clock.restarted * 1e6) : time
+    return time > 0 ? time + Int64(restarted * 1e6) : time
   }
 
   /// Seconds between two of libcurl's times, which are in microseconds; 0 means that a time was not reached.
@@ -117,24 +119,14 @@ extension Transfer {
     return end > 0 ? Double(max(0, end - start)) * 1e-6 : nil
   }
 
-  private func readExchange(from ready: MonotonicTime, to end: MonotonicTime, _ report: inout TransferReport) {
-    // A request without a body, or with one that libcurl sends together with the head, is sent as soon as it begins.
-    let sent = clock.sent ?? (sending.isEmpty || sending.isInline ? ready : nil)
-    report.phases[.send] = max(0, (sent ?? clock.firstByte ?? end).seconds(since: ready))
-    let firstByte = clock.firstByte ?? end
-    if let sent, sent <= firstByte { report.phases[.processing] = firstByte.seconds(since: sent) }
-    guard clock.firstByte != nil else { return }
-    report.phases[.transfer] = max(0, end.seconds(since: firstByte))
-  }
-
   /// The error of an end that libcurl wrongly reports as a success; else nil.
   private func defect() -> TransferError? {
     guard let version = receiving.version else {
       return TransferError(.curl, code: .partialFile, message: "the connection ended before the response head did")
     }
     // Below 8.1 libcurl may report a truncated HTTP/2 body as complete.
-    guard version.major >= 2, let expected = expectedBytesToReceive,
-      expected != receiving.bodyBytes, spec.method != "HEAD", receiving.status != 304, receiving.status != 204
+    guard version.major >= 2, let expected = receiving.framing.contentLength, expected != receiving.bodyBytes,
+      spec.method != "HEAD", receiving.status != 304, receiving.status != 204
     else { return nil }
     return TransferError(
       .lengthMismatch, code: .partialFile, message: "\(receiving.bodyBytes) of \(expected) bytes of the body came")
@@ -144,34 +136,19 @@ extension Transfer {
     if let handle, handle.errorText[0] != 0 { return CurlText.sanitized(String(cString: handle.errorText)) }
     return String(cString: curl_easy_strerror(CURLcode(rawValue: result.rawValue)))
   }
+}
 
-  private func ownError(_ kind: TransferError.Kind) -> TransferError {
-    TransferError(kind, message: ownText(kind), osErrno: kind == .fileUnavailable ? fileDefect?.errno ?? 0 : 0)
-  }
-
-  private var fileDefect: FileDefect? { sending.file?.value.defect }
-
-  private func ownText(_ kind: TransferError.Kind) -> String {
-    switch kind {
-    case .silence: TransferError.silence(silenceTimeout).message
-    case .headTooLarge where receiving.interimCount > ResponseHead.mostInterim:
-      "the server sent too many interim responses"
-    case .headTooLarge: "the response head exceeds maximumHeaderSize, or a line of it 100 KiB"
-    case .cancelled: TransferError.cancelled.message
-    case .stopped: TransferError.stopped.message
-    case .engineClosed: TransferError.engineClosed.message
-    case .engineFailed: TransferError.engineFailed.message
-    case .conflictingLengths: "the response has several Content-Length fields that disagree"
-    case .malformedHead: receiving.framing.defect ?? "the response head is malformed"
-    case .refusedTransferEncoding: "the response has a Transfer-Encoding other than chunked, which is not supported"
-    case .unprovableEnd:
+/// Errors of this engine's own, besides those that both engines have.
+extension TransferError {
+  static let headTooLarge = TransferError(
+    .headTooLarge, message: "the response head exceeds maximumHeaderSize, or a line of it 100 KiB")
+  static let malformedHead = TransferError(.malformedHead, message: "the response head is malformed")
+  static let invalidStatusLine = TransferError(
+    .malformedHead,
+    message: "the response begins with an invalid status line, or with that of another HTTP version")
+  static let unprovableEnd = TransferError(
+    .unprovableEnd,
+    message:
       "only the end of the TLS connection would end the response, and libcurl \(CurlLibrary.version) can't tell that from "
-        + "a cut: let the server send Content-Length or chunks, or use libcurl 8.14.1 or newer"
-    case .connectionLost: TransferError.connectionLost.message
-    case .bodyUnavailable: TransferError.bodyUnavailable.message
-    case .fileUnavailable: "the file of the request's body \(fileDefect?.text ?? "can't be read")"
-    case .bodyNotRewindable: TransferError.bodyNotRewindable.message
-    case .curl, .lengthMismatch, .invalidRequest, .tunnelRefused, .addressRefused, .noSocket: ""
-    }
-  }
+      + "a cut: let the server send Content-Length or chunks, or use libcurl 8.14.1 or newer")
 }

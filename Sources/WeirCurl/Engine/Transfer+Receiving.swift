@@ -72,8 +72,12 @@ extension Transfer {
     if receiving.head.isEmpty {
       receiving.head.reserveCapacity(Self.usualHead)
       guard beginHead(line) else { return false }
-    } else if !receiving.isInterim, let defect = receiving.framing.note(line) {
-      return fail(defect)
+    } else if !receiving.isInterim {
+      do throws(ResponseDefect) {
+        try receiving.framing.take(uncheckedLine: line)
+      } catch {
+        return fail(TransferError(error))
+      }
     }
     receiving.append(line)
     guard line.first?.isLineBreak == true else { return true }
@@ -97,7 +101,7 @@ extension Transfer {
       receiving.isPaused = true
       return failure == nil ? pauseInCurl() : 0
     case .stop:
-      _ = fail(.stopped)
+      fail(.stopped)
       return 0
     }
   }
@@ -108,7 +112,7 @@ extension Transfer {
     receiving.phase = .body
     let head = ResponseHead(
       status: receiving.status, version: version, isEncoded: receiving.framing.isEncoded,
-      mayNameFields: receiving.framing.announcesClose, bytes: receiving.head)
+      mayNameFields: receiving.framing.mayNameFields, bytes: receiving.head)
     receiving.head = []
     switch delegate.transfer(self, didReceiveHead: head) {
     case .proceed: break
@@ -120,17 +124,13 @@ extension Transfer {
 
   private func deliverInterim(_ line: StatusLine) -> Bool {
     receiving.interimCount += 1
-    guard receiving.interimCount <= ResponseHead.mostInterim else { return fail(.headTooLarge) }
+    guard receiving.interimCount <= ResponseHead.mostInterim else {
+      return fail(TransferError(.tooManyInterimResponses))
+    }
     let head = ResponseHead(status: line.status, version: line.version, bytes: receiving.head)
     forgetHead()
     delegate?.transfer(self, didReceiveInterim: head)
     return failure == nil
-  }
-
-  /// Notes our own reason to end, unless there is an earlier one. Returns false, which ends the transfer in libcurl.
-  func fail(_ kind: TransferError.Kind) -> Bool {
-    failure = failure ?? kind
-    return false
   }
 
   /// Forgets the head so far, since another one follows.
@@ -142,8 +142,7 @@ extension Transfer {
 
   private func beginHead(_ line: UnsafeRawBufferPointer) -> Bool {
     guard let status = StatusLine(line), status.isPlausible(asFor: expectation) else {
-      receiving.framing.defect = "the response begins with an invalid status line, or with that of another HTTP version"
-      return fail(.malformedHead)
+      return fail(.invalidStatusLine)
     }
     receiving.statusLine = status
     return true
@@ -229,7 +228,7 @@ extension Transfer {
       engine.need(.unpause, for: self)
     }
     // A server that reads on would wait for the rest until the connection is closed, which is only after the response.
-    if version.major == 1, awaitedSocket >= 0, !receiving.framing.announcesClose {
+    if version.major == 1, awaitedSocket >= 0, !receiving.framing.mayNameFields {
       shutdown(awaitedSocket, CInt(SHUT_WR))
     }
   }

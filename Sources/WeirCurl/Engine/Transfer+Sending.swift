@@ -46,7 +46,7 @@ extension Transfer {
   func seek(to offset: Int64, origin: CInt) -> CInt {
     guard origin == SEEK_SET, offset >= 0, rewind(to: offset) else {
       // If the request must not be sent again anyway, its body is not the reason of the failure.
-      if mayBeginRequest() { failure = failure ?? .bodyNotRewindable }
+      if mayBeginRequest() { fail(.bodyNotRewindable) }
       return CURL_SEEKFUNC_FAIL
     }
     sending.supplied = offset
@@ -81,13 +81,9 @@ extension Transfer {
 
   func openFile(_ path: String, _ size: Int64, _ engine: TransferEngine) {
     let file = engine.fileBody(path, size)
-    file.value.onArrival = { [weak self] in self?.fileArrived() }
+    // If the user has paused meanwhile, the bytes are sent after `resumeSending`.
+    file.value.onArrival = { [weak self] in if let self, sending.awaitsSource { resumeSending() } }
     sending.file = file
-  }
-
-  /// Bytes of the file have arrived. If the user has paused meanwhile, they are sent after `resumeSending`.
-  private func fileArrived() {
-    if sending.awaitsSource { resumeSending() }
   }
 
   private func didSend(_ total: Int64) {
@@ -125,7 +121,7 @@ extension Transfer {
       complete()
       return 0
     case .failed:
-      _ = fail(sending.file == nil ? .bodyUnavailable : .fileUnavailable)
+      fail(sending.file.map { .fileUnavailable($0.value.defect) } ?? .bodyUnavailable)
       return weir_read_abort
     }
   }

@@ -17,13 +17,7 @@ extension TransferEngine {
     if result == .ok, transfer.failure == nil, transfer.receiving.phase == .provisional {
       _ = transfer.deliverHead()
     }
-    if transfer.state == .abandoned {
-      release(transfer)
-      remove(transfer)
-      transfer.state = .finished
-    } else {
-      finish(transfer, result: result)
-    }
+    if transfer.state == .abandoned { endAbandoned(transfer) } else { finish(transfer, result: result) }
   }
 
   /// Ends a transfer from outside of libcurl.
@@ -41,9 +35,16 @@ extension TransferEngine {
     let error = transfer.error(for: .ok)
     let report = transfer.report()
     transfer.state = .abandoned
-    transfer.failure = transfer.failure ?? .cancelled
+    transfer.fail(.cancelled)
     if let handle = transfer.handle { handle.waitForLookup() }
     tell(transfer, error, report)
+  }
+
+  /// The lookup of an abandoned transfer is over, or the engine is.
+  private func endAbandoned(_ transfer: Transfer) {
+    release(transfer)
+    remove(transfer)
+    transfer.state = .finished
   }
 
   func finish(_ transfer: Transfer, result: CurlCode) {
@@ -96,7 +97,7 @@ extension TransferEngine {
     transfer.handle = nil
     handle.transfer = nil
     if pool.count < Self.pooledHandles { pool.append(handle) } else { loop.cancel(handle.silenceTimer) }
-    sweeper.transferEnded(self)
+    pruner.transferEnded(self)
   }
 
   func remove(_ transfer: Transfer) {
@@ -113,7 +114,7 @@ extension TransferEngine {
   /// After an error the multi handle is unusable: its transfers fail, and a new one takes its place.
   func replaceMulti() {
     for transfer in transfers where transfer.state == .running || transfer.state == .abandoned {
-      transfer.failure = transfer.failure ?? .engineFailed
+      transfer.fail(.engineFailed)
       finish(transfer, result: .ok)
     }
     closeMulti()
@@ -123,35 +124,67 @@ extension TransferEngine {
   /// Called only at the end of a turn, with no other step of the engine under way. If delegates ask for errands
   /// meanwhile, the engine is closed already, and this is called again.
   func shutDown() {
-    let dropped = errands
-    errands = []
-    for transfer in dropped { transfer.errands = [] }
-    postponed.removeAll()
+    let dropped = postponed
+    postponed = []
+    while let transfer = errands.popFirst() { transfer.errands = [] }
     withExtendedLifetime(dropped) {}
     for transfer in transfers where transfer.state != .finished {
-      transfer.failure = transfer.failure ?? .engineClosed
-      if transfer.state == .abandoned {
-        release(transfer)
-        remove(transfer)
-        transfer.state = .finished
-      } else {
-        finish(transfer, result: .ok)
-      }
+      transfer.fail(.engineClosed)
+      if transfer.state == .abandoned { endAbandoned(transfer) } else { finish(transfer, result: .ok) }
     }
     closeMulti()
     observer = nil
     for handle in pool { loop.cancel(handle.silenceTimer) }
     pool.removeAll()
-    for timer in [timeouts.timer, nextTurnTimer, secondLooksTimer, sweeper.timer] { loop.cancel(timer) }
+    for timer in [timeouts.timer, nextTurnTimer, extraPollTimer, pruner.timer] { loop.cancel(timer) }
   }
 
   private func closeMulti() {
     guard let old = multi else { return }
     loseAll()
     multi = nil
-    sweeper.detach(from: old)
+    pruner.detach(from: old)
     inside { _ = curl_multi_cleanup(old) }
     closeRemainingSockets()
     timeouts.clear()
+  }
+}
+
+// Restarts of transfers that have no answer yet.
+extension TransferEngine {
+  /// Restarts a transfer of which nothing was sent on its connection; false when that is impossible.
+  func changeConnection(of transfer: Transfer) -> Bool {
+    transfer.repeats.needsFreshConnection = false
+    // A challenge that could not be answered on its own connection will come again.
+    let isChallenged = transfer.receiving.phase == .provisional && transfer.receiving.status != 417
+    guard let handle = transfer.handle, transfer.receiving.headerBytes == 0 || isChallenged else {
+      return transfer.fail(.connectionLost)
+    }
+    guard takeBack(transfer, isStale: !transfer.dial.avoidsPool),
+      weir_easy_set_long(handle.easy, CURLOPT_FRESH_CONNECT, 1) == CURLE_OK
+    else { return false }
+    if isChallenged { transfer.forgetChallenge() }
+    need(.add, for: transfer)
+    return true
+  }
+
+  /// Takes a transfer back from libcurl, for which it is a new one when it is added again; false when its body can't be
+  /// sent from the beginning.
+  func takeBack(_ transfer: Transfer, isStale: Bool) -> Bool {
+    guard let multi, let handle = transfer.handle else { return false }
+    // An earlier connection may have taken some of the body.
+    if transfer.sending.supplied > 0, !transfer.sending.isInline,
+      transfer.seek(to: 0, origin: SEEK_SET) != CURL_SEEKFUNC_OK
+    {
+      return false
+    }
+    curl_multi_remove_handle(multi, handle.easy)
+    handle.errorText[0] = 0
+    sockets.leave(transfer.awaitedSocket, Unmanaged.passUnretained(transfer).toOpaque(), at: now)
+    transfer.awaitedSocket = -1
+    transfer.repeats.startAnew(isStale: isStale)
+    transfer.restarted = MonotonicTime.now.seconds(since: transfer.clock.start)
+    transfer.state = .waiting
+    return true
   }
 }

@@ -40,21 +40,15 @@ extension TransferEngine {
   }
 
   private func runErrands() {
-    var index = 0
+    var budget = 4096
     // Errands that are added meanwhile are run as well. A transfer that ends may start the next one. It may also close
     // the engine, which then ends the remaining transfers in its own way.
-    while index < errands.count, index < 4096, !isClosed {
-      let transfer = errands[index]
+    while budget > 0, !isClosed, let transfer = errands.popFirst() {
+      budget -= 1
       let wanted = transfer.errands
       transfer.errands = []
-      index += 1
       run(wanted, of: transfer)
     }
-    // The finished transfers are released after the list is consistent again: a transfer may be the last owner of an
-    // object of the caller, whose deinit may add another errand.
-    let done = errands
-    errands = Array(done[index...])
-    withExtendedLifetime(done) {}
   }
 
   private func run(_ wanted: Transfer.Errands, of transfer: Transfer) {
@@ -113,17 +107,9 @@ extension TransferEngine {
 
   /// The bytes of a file that is to be sent; reading begins at once.
   package func fileBody(_ path: String, _ size: Int64) -> LoopBound<FileBody> {
-    let file = LoopBound(FileBody(path: path, size: size, workers: fileWorkers()), on: loop)
+    let file = LoopBound(FileBody(path: path, size: size, workers: fileWorkers), on: loop)
     file.value.readAhead(file)
     return file
-  }
-
-  /// The workers that read files to be sent.
-  private func fileWorkers() -> WorkerPool {
-    if let workers = workers ?? ownWorkers { return workers }
-    let made = WorkerPool(name: "weir.files", width: 2)
-    ownWorkers = made
-    return made
   }
 }
 

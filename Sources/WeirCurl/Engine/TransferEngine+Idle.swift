@@ -24,7 +24,7 @@ extension TransferEngine {
       shutdown(fd, CInt(SHUT_RDWR))
       drain(fd)
     }
-    sweeper.idleConnectionEnded(self)
+    pruner.idleConnectionEnded(self)
   }
 
   /// Whether every transfer's socket is known. libcurl names a Unix socket only when it waits for it, and a response
@@ -40,5 +40,54 @@ extension TransferEngine {
     withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 1) { buffer in
       for _ in 0..<256 where recv(fd, buffer.baseAddress, buffer.count, flags) <= 0 { return }
     }
+  }
+}
+
+/// Schedules additional calls of libcurl for a connection that may speak HTTP/2.
+///
+/// nghttp2 ends a connection by itself when it reads data that breaks the rules. libcurl 8.14 notices that in its next
+/// call, for which there may never be a reason. A call right after may itself have read more, so further calls follow
+/// at growing intervals: one of them will find nothing to read.
+struct ExtraPolls {
+  /// Seconds between two ticks.
+  static let pace = 0.05
+  /// Calls are made at 1, 2, 4, 8 and 16 ticks.
+  private static let last = 16
+
+  private var ticks: [CInt: Int] = [:]
+
+  var isEmpty: Bool { ticks.isEmpty }
+
+  /// Notes that data read on `fd` belonged to no response.
+  mutating func note(_ fd: CInt) { ticks[fd] = 0 }
+
+  /// The descriptors that are due at this tick.
+  mutating func tick() -> [CInt] {
+    var due: [CInt] = []
+    for (fd, count) in ticks {
+      let count = count + 1
+      if count & (count - 1) == 0 { due.append(fd) }
+      ticks[fd] = count < Self.last ? count : nil
+    }
+    return due
+  }
+}
+
+extension TransferEngine {
+  /// The data that was read on `fd` belonged to no response.
+  func pollAgain(_ fd: CInt) {
+    guard CurlLibrary.noticesHTTP2EndLate, mayMultiplex, sockets.mayBeHTTP2(fd) else { return }
+    act(fd, 0)
+    extraPolls.note(fd)
+    if !extraPollTimer.isArmed { armExtraPolls() }
+  }
+
+  func extraPollsDue() {
+    for fd in extraPolls.tick() where sockets.mayBeHTTP2(fd) { act(fd, 0) }
+    if !extraPolls.isEmpty { armExtraPolls() }
+  }
+
+  private func armExtraPolls() {
+    loop.schedule(extraPollTimer, at: MonotonicTime.now.advanced(bySeconds: ExtraPolls.pace), handler: self)
   }
 }

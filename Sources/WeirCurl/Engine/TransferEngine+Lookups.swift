@@ -49,7 +49,7 @@ extension TransferEngine {
 
   private func goOn(_ transfer: Transfer) {
     transfer.lookup = .none
-    transfer.clock.restarted = MonotonicTime.now.seconds(since: transfer.clock.start)
+    transfer.restarted = MonotonicTime.now.seconds(since: transfer.clock.start)
     transfer.engine.need(.add, for: transfer)
   }
 }

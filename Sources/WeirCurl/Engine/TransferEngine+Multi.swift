@@ -55,7 +55,7 @@ extension TransferEngine {
 
   func closeSocket(_ fd: CInt) -> CInt {
     if fd == keptOpen { return 0 }
-    if let wire = pinned[fd] { lose(wire) }
+    if let stream = pinned[fd] { lose(stream) }
     keepUnread(fd)
     if let closed = sockets.close(fd) { forget(fd, closed) }
     return Glibc.close(fd)

@@ -95,7 +95,7 @@ extension Transfer {
     failure == nil ? result == .sendError : isRefusedRepeat
   }
 
-  private var isRefusedRepeat: Bool { failure == .connectionLost || failure == .bodyNotRewindable }
+  private var isRefusedRepeat: Bool { failure?.kind == .connectionLost || failure?.kind == .bodyNotRewindable }
 
   /// Reads all heads up to the final one.
   fileprivate func readUnreadHead() -> Bool {

@@ -1,45 +1,47 @@
+package import WeirHTTP
+
 /// Why a transfer failed.
 package struct TransferError: Error, Sendable, Hashable {
-  package enum Kind: Sendable, Hashable {
+  package enum Kind: String, Sendable {
     /// libcurl's own failure: see `code`.
     case curl
     /// No byte moved for the silence timeout.
-    case silence
+    case silence = "silence_timeout"
     /// The response head is larger than the maximum.
-    case headTooLarge
+    case headTooLarge = "head_too_large"
     case cancelled
     /// The delegate answered `.stop`.
     case stopped
     /// The engine was closed under the transfer.
-    case engineClosed
+    case engineClosed = "engine_closed"
     /// libcurl's multi handle failed, and with it all its transfers.
-    case engineFailed
+    case engineFailed = "engine_failed"
     /// The body of an HTTP/2 response is not as long as its Content-Length.
-    case lengthMismatch
-    /// The proxy answered CONNECT with this status.
-    case tunnelRefused(status: Int)
+    case lengthMismatch = "length_mismatch"
+    /// The proxy answered CONNECT with `proxyStatus`.
+    case tunnelRefused = "tunnel_refused"
     /// The response has Content-Length fields that disagree.
-    case conflictingLengths
+    case conflictingLengths = "conflicting_lengths"
     /// The head is malformed, or leaves open where the response ends.
-    case malformedHead
+    case malformedHead = "malformed_head"
     /// The response has a Transfer-Encoding that is not exactly `chunked`.
-    case refusedTransferEncoding
+    case refusedTransferEncoding = "transfer_encoding"
     /// Only the end of the TLS connection would mark the end of the body, and this libcurl can't tell it from a cut.
-    case unprovableEnd
+    case unprovableEnd = "unprovable_end"
     /// The connection ended without an answer after the request was sent, and the request must not be sent twice.
-    case connectionLost
+    case connectionLost = "connection_lost"
     /// The transfer's policy refuses the address that the URL names, or all addresses of its name.
-    case addressRefused
+    case addressRefused = "address_refused"
     /// The system gave no socket, for lack of descriptors or memory; `osErrno` says which.
-    case noSocket
+    case noSocket = "no_socket"
     /// The method, a header line or the body can't be sent.
-    case invalidRequest
+    case invalidRequest = "invalid_request"
     /// The delegate could not provide the body.
-    case bodyUnavailable
+    case bodyUnavailable = "body_unavailable"
     /// The body's file can't be opened or read, or has become shorter; `osErrno` says why, if the system did.
-    case fileUnavailable
+    case fileUnavailable = "file_unavailable"
     /// The body had to be sent again and could not be rewound.
-    case bodyNotRewindable
+    case bodyNotRewindable = "body_not_rewindable"
   }
 
   package let kind: Kind
@@ -49,16 +51,20 @@ package struct TransferError: Error, Sendable, Hashable {
   package let message: String
   /// The system's error number of the last failed connect, or of the failure in `kind`; 0 if there is none.
   package let osErrno: Int32
+  /// The status with which the proxy answered CONNECT; 0 if it is not the cause.
+  package let proxyStatus: Int
   /// The defect of the server's certificate, if that is the cause.
   package let certificateDefect: CertificateDefect?
 
   package init(
-    _ kind: Kind, code: CurlCode = .ok, message: String, osErrno: Int32 = 0, certificateDefect: CertificateDefect? = nil
+    _ kind: Kind, code: CurlCode = .ok, message: String, osErrno: Int32 = 0, proxyStatus: Int = 0,
+    certificateDefect: CertificateDefect? = nil
   ) {
     self.kind = kind
     self.code = code
     self.message = message
     self.osErrno = osErrno
+    self.proxyStatus = proxyStatus
     self.certificateDefect = certificateDefect
   }
 
@@ -72,30 +78,7 @@ package struct TransferError: Error, Sendable, Hashable {
   }
 
   /// A name from a bounded set without dynamic text, fit for a metric.
-  package var label: String {
-    switch kind {
-    case .curl: code.label
-    case .silence: "silence_timeout"
-    case .headTooLarge: "head_too_large"
-    case .cancelled: "cancelled"
-    case .stopped: "stopped"
-    case .engineClosed: "engine_closed"
-    case .engineFailed: "engine_failed"
-    case .lengthMismatch: "length_mismatch"
-    case .tunnelRefused: "tunnel_refused"
-    case .conflictingLengths: "conflicting_lengths"
-    case .malformedHead: "malformed_head"
-    case .refusedTransferEncoding: "transfer_encoding"
-    case .unprovableEnd: "unprovable_end"
-    case .connectionLost: "connection_lost"
-    case .addressRefused: "address_refused"
-    case .noSocket: "no_socket"
-    case .invalidRequest: "invalid_request"
-    case .bodyUnavailable: "body_unavailable"
-    case .fileUnavailable: "file_unavailable"
-    case .bodyNotRewindable: "body_not_rewindable"
-    }
-  }
+  package var label: String { kind == .curl ? code.label : kind.rawValue }
 }
 
 extension TransferError: CustomStringConvertible {
@@ -122,9 +105,62 @@ extension TransferError {
   package static func silence(_ seconds: Double) -> TransferError {
     TransferError(.silence, message: "nothing was sent or received for \(seconds) s")
   }
-}
 
-extension TransferError {
+  package static func fileUnavailable(_ defect: FileDefect?) -> TransferError {
+    TransferError(
+      .fileUnavailable, message: "the file of the request's body \(defect?.text ?? "can't be read")",
+      osErrno: defect?.errno ?? 0)
+  }
+
+  /// With the code that libcurl has for such a defect.
+  package init(_ defect: ResponseDefect) {
+    let (kind, code): (Kind, CurlCode) =
+      switch defect {
+      case .malformedHead: (.malformedHead, .ok)
+      case .headTooLarge, .tooManyInterimResponses, .malformedChunks(.trailersTooLarge): (.headTooLarge, .ok)
+      case .conflictingLengths: (.conflictingLengths, .ok)
+      case .refusedTransferEncoding: (.refusedTransferEncoding, .ok)
+      case .unprovableEnd: (.unprovableEnd, .ok)
+      case .notHTTP: (.curl, .unsupportedProtocol)
+      case .malformedChunks: (.curl, .receiveError)
+      case .noResponse: (.curl, .emptyReply)
+      case .cutHead, .cutBody: (.curl, .partialFile)
+      }
+    self.init(kind, code: code, message: defect.message)
+  }
+
   /// The message of the one `unsupportedProtocol` that is the URL's fault.
   package static let unsupportedURL = "the URL does not begin with http:// or https://, or holds blanks"
+}
+
+/// The defect of a server's certificate: OpenSSL's verify result (X509_STORE_CTX_get_error(3)), which libcurl passes on
+/// as a number. The texts of both libraries change between versions, the numbers do not.
+package enum CertificateDefect: Sendable, Hashable {
+  case expired
+  case notYetValid
+  /// The certificate's chain leads to none of the trusted roots.
+  case unknownRoot
+  /// The certificate is for another name.
+  case wrongHost
+  /// The certificate was revoked, is not for servers, is too weak, …
+  case other
+
+  /// - Parameters:
+  ///   - result: The verify result of a transfer that failed with ``CurlCode/peerFailedVerification``.
+  ///   - isOpenSSL: Whether the number has OpenSSL's meaning.
+  package init(verifyResult result: Int, isOpenSSL: Bool = true) {
+    guard isOpenSSL else {
+      self = .other
+      return
+    }
+    self =
+      switch result {
+      // libcurl compares the names itself, before it reads the result; 1 is the result's initial value.
+      case 0, 1, 62, 64: .wrongHost
+      case 10, 14: .expired
+      case 9, 13: .notYetValid
+      case 2, 18, 19, 20, 21: .unknownRoot
+      default: .other
+      }
+  }
 }

@@ -1,3 +1,5 @@
+import WeirHTTP
+
 /// The request of one attempt: one request on one connection. Redirects and retries are decided elsewhere.
 package struct TransferSpec: Sendable {
   /// An absolute `http` or `https` URL, already percent-encoded. If its host is an address, it is in canonical form.
@@ -121,5 +123,117 @@ package final class TransferTrust: Sendable, Hashable {
   package func hash(into hasher: inout Hasher) {
     hasher.combine(tls)
     hasher.combine(serverName)
+  }
+}
+
+/// A place to connect to in place of a URL's host and port. Connections are shared only between requests to equal places.
+///
+/// It is a class, so that a spec without one stays small.
+package final class TransferEndpoint: Sendable, Hashable {
+  package enum Place: Hashable, Sendable {
+    /// A name that libcurl looks up, or an address, which is in brackets if it is an IPv6 one.
+    case host(String, port: Int)
+    /// The path of a Unix socket.
+    case unixSocket(String)
+  }
+
+  package let place: Place
+  /// CURLOPT_CONNECT_TO's `host:port:host:port` for every host and port; nil for a Unix socket.
+  let connectTo: String?
+
+  package init(_ place: Place) {
+    switch place {
+    case .host(let host, let port):
+      let host = HostName.bracketed(host)
+      self.place = .host(host, port: port)
+      connectTo = "::\(host):\(port)"
+    case .unixSocket:
+      self.place = place
+      connectTo = nil
+    }
+  }
+
+  /// The host to connect to; nil for a Unix socket.
+  var host: String? {
+    if case .host(let host, _) = place { host } else { nil }
+  }
+
+  var unixSocketPath: String? {
+    if case .unixSocket(let path) = place { path } else { nil }
+  }
+
+  package static func == (left: TransferEndpoint, right: TransferEndpoint) -> Bool {
+    left === right || left.place == right.place
+  }
+
+  package func hash(into hasher: inout Hasher) { hasher.combine(place) }
+}
+
+/// Settings of a transfer and of its connection in place of the transport's; nil means the transport's own.
+///
+/// It is a class, so that a spec without one stays small.
+package final class TransferRules: Sendable, Hashable {
+  /// Seconds for name lookup, TCP and TLS together.
+  package let connectTimeout: Double?
+  /// Seconds after which an idle connection is closed.
+  package let idleTimeout: Double?
+  /// Seconds since a connection was opened, after which it is not used again. A request on it is never cut.
+  package let maximumAge: Double?
+  package let httpVersion: HTTPVersionChoice?
+  /// The connect timeout in libcurl's terms.
+  let connectMilliseconds: Int?
+
+  package init(
+    connectTimeout: Double? = nil, idleTimeout: Double? = nil, maximumAge: Double? = nil,
+    httpVersion: HTTPVersionChoice? = nil
+  ) {
+    self.connectTimeout = connectTimeout
+    self.idleTimeout = idleTimeout
+    self.maximumAge = maximumAge
+    self.httpVersion = httpVersion
+    connectMilliseconds = connectTimeout.map(PreparedOptions.milliseconds(ofConnectTimeout:))
+  }
+
+  package static func == (left: TransferRules, right: TransferRules) -> Bool {
+    left === right
+      || left.connectTimeout == right.connectTimeout && left.idleTimeout == right.idleTimeout
+        && left.maximumAge == right.maximumAge && left.httpVersion == right.httpVersion
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(connectTimeout)
+    hasher.combine(idleTimeout)
+    hasher.combine(maximumAge)
+    hasher.combine(httpVersion)
+  }
+}
+
+/// The parts of a request line that may be sent.
+package enum RequestRules {
+  /// Why the request can't be sent; nil if it can.
+  package static func defect(of spec: TransferSpec) -> String? {
+    defect(ofMethod: spec.method) ?? spec.target.flatMap(defect(ofTarget:))
+  }
+
+  /// Checks the method (RFC 9110 §5.6.2). A blank or a line end in it would change the request's shape. CONNECT in any
+  /// case is refused, as servers that ignore the case would open a tunnel on a connection that goes back to the pool.
+  package static func defect(ofMethod method: String) -> String? {
+    if method == "GET" || method == "POST" { return nil }
+    guard FieldSyntax.isToken(method) else { return "the method is not a token (RFC 9110 §5.6.2)" }
+    return FieldSyntax.isSameName(method, "connect") ? "the method CONNECT opens a tunnel and is not supported" : nil
+  }
+
+  package static func defect(ofTarget target: String) -> String? {
+    guard target.isEmpty || holdsBlank(target) else { return nil }
+    return "the request target is empty or holds blanks"
+  }
+
+  /// Whether it holds a blank or a control character. All octets are looked at, which takes fewer instructions than to
+  /// end with the first.
+  private static func holdsBlank(_ target: String) -> Bool {
+    let found = target.utf8.withContiguousStorageIfAvailable { octets in
+      octets.reduce(UInt8(0)) { $0 | ($1 <= 32 ? 1 : 0) | ($1 == 127 ? 1 : 0) } != 0
+    }
+    return found ?? target.utf8.contains { $0 <= 32 || $0 == 127 }
   }
 }

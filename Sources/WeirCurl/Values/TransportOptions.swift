@@ -22,8 +22,6 @@ package struct TransportOptions: Sendable {
   package var http1Engine = HTTP1EngineChoice.standard
   /// The maximum number of concurrent name lookups, each of which is a thread of libcurl.
   package var maximumConcurrentLookups: Int = 32
-  /// The most bytes that libcurl reads at once.
-  package var bufferSize: Int = 65_536
 
   package init() {}
 }

@@ -46,7 +46,7 @@ struct UnreadResponse {
       // The trailers are bounded by what was kept of the response.
       place = .chunks(ChunkedCoding(maximumTrailers: bytes.count, isTolerant: true))
     } else {
-      place = framing.contentLength < 0 ? .bodyToEnd : .body(left: framing.contentLength)
+      place = framing.contentLength.map { .body(left: $0) } ?? .bodyToEnd
     }
   }
 

@@ -77,9 +77,9 @@ extension CheckRun: TransferDelegate {
 }
 
 extension CheckRun: DialReceiver {
-  func dial(_ dial: Dial, opened wire: Wire, _ report: TransferReport) {
+  func dial(_ dial: Dial, opened stream: SocketStream, _ report: TransferReport) {
     self.dial = nil
-    wire.close()
+    stream.close()
     end(.good)
   }
 

@@ -25,9 +25,8 @@ package final class Engines {
   package func dial(_ spec: TransferSpec, receiver: any DialReceiver) -> Dial {
     dialler.dial(spec, receiver: receiver)
   }
-}
 
-extension Engines: TransportEngine {
+  /// Starts a transfer; its delegate hears nothing before this call has returned.
   package func start(
     _ spec: consuming TransferSpec, headers: PreparedHeaders, delegate: any TransferDelegate
   ) -> any TransferHandle {
@@ -39,18 +38,25 @@ extension Engines: TransportEngine {
     {
       return own.start(spec, at: place, headers: headers, delegate: delegate)
     }
-    let transfer: Transfer = libcurl.start(spec, headers: headers, delegate: delegate)
-    return transfer
+    return libcurl.start(spec, headers: headers, delegate: delegate)
   }
 
+  /// Closes the idle connections to an endpoint that is gone. libcurl does not close single idle connections; theirs end
+  /// with their idle lifetime.
   package func closeIdleConnections(to endpoint: TransferEndpoint) { own?.closeIdleConnections(to: endpoint) }
 
+  /// Closes the idle connections to an origin that is reached by its own host and port.
+  ///
+  /// - Parameter authority: The Host field's value: without the scheme's own port.
   package func closeIdleConnections(toOrigin authority: String, isSecure: Bool) {
     own?.closeIdleConnections(toOrigin: authority, isSecure: isSecure)
   }
 
+  /// Hands on so many bytes of a body at a time from now on, at most. libcurl hands on 16 KiB at most anyway
+  /// (CURL_MAX_WRITE_SIZE).
   package func limitPieces(to bytes: Int) { own?.limitPieces(to: bytes) }
 
+  /// Fails all transfers and closes all connections. Delegates hear the end by the end of this turn.
   package func close() {
     // Our own engine's connections may live in libcurl's handles, so it closes libcurl's engine behind them.
     if let own { return own.close() }

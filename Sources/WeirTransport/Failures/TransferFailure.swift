@@ -38,7 +38,7 @@ extension FailureCode {
     case .cancelled, .stopped, .engineClosed: self = .cancelled
     case .lengthMismatch, .engineFailed, .connectionLost: self = .networkConnectionLost
     case .conflictingLengths, .malformedHead, .refusedTransferEncoding, .unprovableEnd: self = .badServerResponse
-    case .tunnelRefused(let status): self.init(ofTunnel: status)
+    case .tunnelRefused: self.init(ofTunnel: error.proxyStatus)
     case .addressRefused, .noSocket: self = .cannotConnectToHost
     case .invalidRequest: self = .badURL
     case .bodyUnavailable: self = .requestBodyStreamExhausted

@@ -11,7 +11,7 @@ final class EngineRoom: Sendable {
 
   let counts = ConnectionCounts()
   private let loop: EventLoop
-  private let engine: LoopBound<any TransportEngine>
+  private let engine: LoopBound<Engines>
 
   init(_ kind: EngineUnderTest, _ options: TransportOptions) async throws {
     let (loop, counts) = (try EventLoop(name: "engine"), counts)
@@ -79,7 +79,7 @@ enum EngineUnderTest: Sendable, CaseIterable {
   /// Makes the engine; on its loop.
   func make(
     on loop: EventLoop, options: TransportOptions, observer: any TransferEngineObserver
-  ) throws -> any TransportEngine {
+  ) throws -> Engines {
     var options = options
     options.http1Engine = self == .own ? .own : .libcurl
     return try Engines(loop: loop, options: options, observer: observer)

@@ -2,7 +2,7 @@ import WeirCurl
 import WeirHTTP
 
 /// Writes the head of a request (RFC 9112 §3). Its parts have been checked: no line end is in any of them.
-enum RequestHead {
+enum RequestHeadWriter {
   /// Appends the head to `bytes`, in the order in which libcurl writes it: Host, the framing of chunks, the fields, the
   /// length.
   static func append(

@@ -3,8 +3,8 @@ import WeirCurl
 import WeirIO
 
 /// A connection to an origin, and the exchange that is under way on it. Confined to the loop.
-final class Connection {
-  let wire: Wire
+final class HTTP1Connection {
+  let stream: SocketStream
   /// The connection's number in the pool.
   let number: Int
   let origin: Origin
@@ -35,17 +35,17 @@ final class Connection {
   /// Waits for the server's consent to send the body, or for more of a response behind an abandoned body.
   @exclusivity(unchecked) private var peerTimer: LoopTimer?
 
-  init(_ wire: Wire, number: Int, origin: Origin, engine: HTTP1Engine) {
-    self.wire = wire
+  init(_ stream: SocketStream, number: Int, origin: Origin, engine: HTTP1Engine) {
+    self.stream = stream
     self.number = number
     self.origin = origin
     self.engine = engine
     parser = ResponseParser(requestIsHead: false, maximumHeadSize: engine.options.maximumHeaderSize)
-    wire.owner = self
+    stream.owner = self
   }
 
   /// Whether an idle connection can serve a request.
-  var isUsable: Bool { wire.isQuiet }
+  var isUsable: Bool { stream.isQuiet }
 
   /// Begins to serve the transfer. Its delegate hears nothing from within.
   func serve(_ transfer: HTTP1Transfer) {
@@ -60,8 +60,8 @@ final class Connection {
     let now = MonotonicTime.now
     transfer.times.ready = now
     transfer.times.lastProgress = now
-    transfer.tally.remoteAddress = wire.remoteAddress
-    transfer.tally.remotePort = wire.remotePort
+    transfer.tally.remoteAddress = stream.remoteAddress
+    transfer.tally.remotePort = stream.remotePort
     armSilence(transfer)
     sendHead(of: transfer)
   }
@@ -79,18 +79,18 @@ final class Connection {
   }
 
   func close() {
-    if !interest.isEmpty { engine.loop.unregister(wire.descriptor) }
+    if !interest.isEmpty { engine.loop.unregister(stream.descriptor) }
     interest = []
     kept = []
     if let silenceTimer { engine.loop.cancel(silenceTimer) }
     stopAwaitingPeer()
-    wire.owner = nil
-    wire.close()
+    stream.owner = nil
+    stream.close()
   }
 }
 
-extension Connection: WireOwner {
-  func wireIsLost() {
+extension HTTP1Connection: SocketStreamOwner {
+  func streamIsLost() {
     want([])
     guard let transfer else { return engine.drop(self) }
     transfer.failLater(.engineFailed)
@@ -99,7 +99,7 @@ extension Connection: WireOwner {
 
 // MARK: - Readiness
 
-extension Connection: EventHandler {
+extension HTTP1Connection: EventHandler {
   func descriptorReady(_ fd: CInt, events: IOEvents) {
     guard let transfer else {
       // The peer of an idle connection has closed it, or has sent what nobody asked for.
@@ -124,15 +124,15 @@ extension Connection: EventHandler {
     interest = events
     do {
       if events.isEmpty {
-        engine.loop.unregister(wire.descriptor)
+        engine.loop.unregister(stream.descriptor)
       } else if old.isEmpty {
-        try engine.loop.register(wire.descriptor, for: events, handler: self)
+        try engine.loop.register(stream.descriptor, for: events, handler: self)
       } else {
-        try engine.loop.update(wire.descriptor, for: events)
+        try engine.loop.update(stream.descriptor, for: events)
       }
       return true
     } catch {
-      engine.loop.unregister(wire.descriptor)
+      engine.loop.unregister(stream.descriptor)
       interest = []
       return false
     }
@@ -147,7 +147,7 @@ extension Connection: EventHandler {
 
 // MARK: - Time
 
-extension Connection: TimerHandler {
+extension HTTP1Connection: TimerHandler {
   /// The longest wait in seconds for the server's consent to send the body, libcurl's default, and for more of a
   /// response behind an abandoned body.
   private static let peerWait = 1.0
@@ -168,7 +168,7 @@ extension Connection: TimerHandler {
     let last = transfer.isReceivingPaused ? now : transfer.times.lastProgress
     if now.seconds(since: last) < Self.peerWait { return awaitPeer(from: last) }
     hasEndedSending = true
-    wire.shutdownSending()
+    stream.shutdownSending()
   }
 
   func timerFired(_ timer: LoopTimer, now: MonotonicTime) {

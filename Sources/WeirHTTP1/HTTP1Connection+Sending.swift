@@ -39,7 +39,7 @@ struct PendingOutput {
 }
 
 // The request.
-extension Connection {
+extension HTTP1Connection {
   /// The most bytes in front of and behind the content of a chunk: its size in hexadecimal digits, line ends, and the
   /// last chunk.
   private static let chunkFront = 18
@@ -49,7 +49,7 @@ extension Connection {
   func sendHead(of transfer: HTTP1Transfer) {
     let fields = transfer.headers.block
     engine.head.removeAll(keepingCapacity: engine.head.capacity <= HTTP1Engine.bufferSize)
-    RequestHead.append(
+    RequestHeadWriter.append(
       to: &engine.head, method: transfer.spec.method, target: transfer.target, host: origin.hostField, fields: fields,
       isWithoutExpect: transfer.upload.isRefusedConsent, upload: transfer.upload, upgrade: transfer.spec.upgrade)
     let headCount = engine.head.count
@@ -104,7 +104,7 @@ extension Connection {
     guard self.transfer === transfer else { return }
     if transfer.failure != nil { return transfer.end() }
     let upload = transfer.upload
-    sendsWhenReadable = !output.isEmpty && wire.awaitsPeer
+    sendsWhenReadable = !output.isEmpty && stream.awaitsPeer
     let hasMore = !output.isEmpty || !(upload.isOver || upload.isPaused || upload.awaitsContinue)
     watchSending(hasMore && !sendsWhenReadable)
     if upload.isOver, output.isEmpty {
@@ -183,7 +183,7 @@ extension Connection {
 
   /// Sends the bytes, or keeps what the system does not take.
   private func write(_ bytes: UnsafeRawBufferPointer, content: Int, framing: Int, _ transfer: HTTP1Transfer) {
-    switch wire.send(bytes) {
+    switch stream.send(bytes) {
     case .bytes(let count) where count == bytes.count:
       transfer.times.lastProgress = engine.loop.turnTime
       transfer.upload.sent = transfer.upload.supplied
@@ -200,7 +200,7 @@ extension Connection {
   }
 
   private func flush(_ transfer: HTTP1Transfer) {
-    switch output.withBytes({ wire.send($0) }) {
+    switch output.withBytes({ stream.send($0) }) {
     case .bytes(let count):
       output.taken(count)
       transfer.times.lastProgress = engine.loop.turnTime
@@ -238,10 +238,7 @@ extension HTTP1Transfer {
 
   private func openFile(_ path: String, _ size: Int64) -> LoopBound<FileBody> {
     let file = engine.dialler.main.fileBody(path, size)
-    file.value.onArrival = { [weak self] in
-      guard let self, upload.awaitsSource else { return }
-      resumeSending()
-    }
+    file.value.onArrival = { [weak self] in if let self, upload.awaitsSource { resumeSending() } }
     upload.file = file
     return file
   }
@@ -257,11 +254,6 @@ extension HTTP1Transfer {
   }
 
   func failUpload() {
-    guard let file = upload.file else { return fail(.bodyUnavailable) }
-    let defect = file.value.defect
-    fail(
-      TransferError(
-        .fileUnavailable, message: "the file of the request's body \(defect?.text ?? "can't be read")",
-        osErrno: defect?.errno ?? 0))
+    fail(upload.file.map { .fileUnavailable($0.value.defect) } ?? .bodyUnavailable)
   }
 }

@@ -1,5 +1,26 @@
+internal import CCurl
 import WeirHTTP
 import WeirIO
+
+/// URLs as libcurl reads them.
+package enum CurlURL {
+  /// The host as libcurl connects to it or names it to a proxy: decoded, with addresses in libcurl's own spelling.
+  package static func host(of url: String) -> String? {
+    guard let handle = curl_url() else { return nil }
+    defer { curl_url_cleanup(handle) }
+    guard curl_url_set(handle, CURLUPART_URL, url, UInt32(CURLU_PATH_AS_IS)) == CURLUE_OK else { return nil }
+    // Punycode turns digits and dots of other scripts into ASCII. A libcurl without IDN support uses the name
+    // unchanged.
+    return part(CURLUPART_HOST, of: handle, UInt32(CURLU_PUNYCODE)) ?? part(CURLUPART_HOST, of: handle, 0)
+  }
+
+  private static func part(_ part: CURLUPart, of handle: OpaquePointer, _ flags: UInt32) -> String? {
+    var text: UnsafeMutablePointer<CChar>?
+    guard curl_url_get(handle, part, &text, flags) == CURLUE_OK, let text else { return nil }
+    defer { curl_free(text) }
+    return String(cString: text)
+  }
+}
 
 extension CurlURL {
   /// The URL with its host in canonical form if the host is an address; any other URL unchanged. libcurl rewrites only some
@@ -23,7 +44,7 @@ extension CurlURL {
       var (end, hostEnd) = (begin, begin)
       while end < bytes.count {
         let octet = bytes[end]
-        if octet == .slash || octet == .questionMark || octet == UInt8(ascii: "#") { break }
+        if URLSyntax.endsAuthority(octet) { break }
         if octet == UInt8(ascii: "@") || octet == UInt8(ascii: "%") { return true }
         if hostEnd == end, octet != .colon { hostEnd += 1 }
         end += 1

@@ -4,14 +4,14 @@ import WeirCurl
 @testable import WeirHTTP1
 
 /// The exact bytes of request heads.
-@Suite struct RequestHeadTests {
+@Suite struct RequestHeadWriterTests {
   private static func head(
     _ method: String = "GET", target: String = "/", lines: [String] = [], body: TransferBody = .none,
     isWithoutExpect: Bool = false, after: String = ""
   ) -> String {
     let headers = PreparedHeaders(lines: lines)
     var bytes = Array(after.utf8)
-    RequestHead.append(
+    RequestHeadWriter.append(
       to: &bytes, method: method, target: target[...], host: Array("a.example".utf8), fields: headers.block,
       isWithoutExpect: isWithoutExpect,
       upload: Upload(body, expectsContinue: headers.expectsContinue, isForHead: method == "HEAD"))
@@ -25,7 +25,7 @@ import WeirCurl
 
   @Test func anUpgradeIsNamedByConnection() {
     var bytes: [UInt8] = []
-    RequestHead.append(
+    RequestHeadWriter.append(
       to: &bytes, method: "GET", target: "/", host: Array("h".utf8), fields: PreparedHeaders(lines: ["A: 1"]).block,
       isWithoutExpect: false, upload: Upload(.none, expectsContinue: false, isForHead: false), upgrade: "websocket, x/1"
     )
@@ -47,7 +47,7 @@ import WeirCurl
   @Test func aTargetThatIsAPartOfAText() {
     let url = "http://a.example/b/c?d"
     var bytes: [UInt8] = []
-    RequestHead.append(
+    RequestHeadWriter.append(
       to: &bytes, method: "GET", target: url.dropFirst(16), host: Array("h".utf8), fields: HeaderBlock(),
       isWithoutExpect: false, upload: Upload(.none, expectsContinue: false, isForHead: false))
     #expect(String(decoding: bytes, as: UTF8.self) == "GET /b/c?d HTTP/1.1\r\nHost: h\r\n\r\n")

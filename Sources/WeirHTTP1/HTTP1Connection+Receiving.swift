@@ -3,7 +3,7 @@ import WeirHTTP
 import WeirIO
 
 // The response.
-extension Connection {
+extension HTTP1Connection {
   /// Reads what has arrived, as far as the user takes it and the others' turn allows.
   func receive() {
     guard let transfer, transfer.failure == nil else { return }
@@ -15,17 +15,17 @@ extension Connection {
     while self.transfer === transfer {
       if share.isUsedUp {
         // The poller reports a plain socket again. It does not know of bytes within the TLS library.
-        if wire.isSecure { engine.continueNextTurn(self) }
+        if stream.isSecure { engine.continueNextTurn(self) }
         return
       }
       let buffer = engine.received
-      switch wire.receive(into: buffer) {
+      switch stream.receive(into: buffer) {
       case .bytes(let count):
         transfer.times.lastProgress = engine.loop.turnTime
         guard take(UnsafeRawBufferPointer(rebasing: buffer[..<count]), transfer, &share) else { return }
         // Counted afterwards, as the rest of a buffer would have to be kept if it used the share up.
         share.count(count)
-        if !wire.isSecure, count < buffer.count { return }
+        if !stream.isSecure, count < buffer.count { return }
       case .later: return
       case .end(let isProven): return connectionEnded(isProven ? .whole : .cut, transfer)
       case .failed(let error): return connectionFailed(error, transfer)

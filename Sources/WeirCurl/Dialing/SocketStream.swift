@@ -3,16 +3,16 @@ internal import Glibc
 internal import WeirIO
 
 /// Hears that libcurl is about to close a connection by itself.
-package protocol WireOwner: AnyObject {
+package protocol SocketStreamOwner: AnyObject {
   /// The descriptor must not be used any more; it may soon be another connection's.
-  func wireIsLost()
+  func streamIsLost()
 }
 
 /// An established connection that libcurl no longer uses: a socket, or a TLS connection over one. Confined to the loop.
 ///
 /// A TLS connection lives in the easy handle that opened it. Its bytes go through `curl_easy_send` and `curl_easy_recv`,
 /// which walk all connections of their multi handle.
-package final class Wire {
+package final class SocketStream {
   package enum Received {
     /// This many bytes, at least one.
     case bytes(Int)
@@ -36,9 +36,9 @@ package final class Wire {
   package let remotePort: Int
   let engine: TransferEngine
   let tag: (any AnyObject & Sendable)?
-  var secure: SecureWire?
-  /// Nil before there is one, and again once it has closed the wire.
-  package var owner: (any WireOwner)?
+  var secure: TLSStream?
+  /// Nil before there is one, and again once it has closed the stream.
+  package var owner: (any SocketStreamOwner)?
   private var isClosed = false
 
   init(
@@ -115,7 +115,7 @@ package final class Wire {
 }
 
 /// The TLS of a connection, in the easy handle that opened it.
-final class SecureWire {
+final class TLSStream {
   /// Nil once libcurl has closed the connection, or is about to.
   fileprivate(set) var handle: EasyHandle?
   private let connection: TLSConnection
@@ -146,7 +146,7 @@ final class SecureWire {
     return withUnsafeMutableBytes(of: &byte) { if case .later = receive(into: $0) { isDrained } else { false } }
   }
 
-  func receive(into buffer: UnsafeMutableRawBufferPointer) -> Wire.Received {
+  func receive(into buffer: UnsafeMutableRawBufferPointer) -> SocketStream.Received {
     guard let handle else { return .failed(.engineFailed) }
     isInUse = true
     var count = 0
@@ -164,7 +164,7 @@ final class SecureWire {
     return .end(isProven: connection.peerHasClosed)
   }
 
-  func send(_ bytes: UnsafeRawBufferPointer) -> Wire.Sent {
+  func send(_ bytes: UnsafeRawBufferPointer) -> SocketStream.Sent {
     guard let handle else { return .failed(.engineFailed) }
     isInUse = true
     var count = 0
@@ -191,7 +191,7 @@ final class SecureWire {
 
 extension TransferEngine {
   /// Keeps the handle with its connection, out of reach of the transfer that opened it.
-  func pin(_ wire: Wire, from transfer: Transfer) {
+  func pin(_ stream: SocketStream, from transfer: Transfer) {
     guard let handle = transfer.handle else { return }
     loop.cancel(handle.silenceTimer)
     // Later calls of libcurl's must not look for the transfer.
@@ -199,21 +199,21 @@ extension TransferEngine {
     endLookup(of: transfer)
     transfer.handle = nil
     handle.transfer = nil
-    pinned[wire.descriptor] = wire
+    pinned[stream.descriptor] = stream
   }
 
   /// A connection outside of libcurl is over.
-  func closed(_ wire: Wire) {
-    unpin(wire)
-    observer?.engineDidCloseConnection(tag: wire.tag)
+  func closed(_ stream: SocketStream) {
+    unpin(stream)
+    observer?.engineDidCloseConnection(tag: stream.tag)
   }
 
   /// Gives the handle of a TLS connection back to libcurl, which closes the connection and its socket, as soon as it is
   /// not being called.
-  private func unpin(_ wire: Wire) {
-    guard let secure = wire.secure, let handle = secure.handle else { return }
+  private func unpin(_ stream: SocketStream) {
+    guard let secure = stream.secure, let handle = secure.handle else { return }
     secure.handle = nil
-    if pinned[wire.descriptor] === wire { pinned[wire.descriptor] = nil }
+    if pinned[stream.descriptor] === stream { pinned[stream.descriptor] = nil }
     guard isInside else { return giveBack(handle) }
     unpinned.append(handle)
     scheduleFlush()
@@ -231,13 +231,13 @@ extension TransferEngine {
   }
 
   /// libcurl closes a connection by itself.
-  func lose(_ wire: Wire) {
-    wire.owner?.wireIsLost()
-    unpin(wire)
+  func lose(_ stream: SocketStream) {
+    stream.owner?.streamIsLost()
+    unpin(stream)
   }
 
   /// The multi handle is about to go, and with it the TLS connections.
   func loseAll() {
-    for wire in pinned.values { lose(wire) }
+    for stream in pinned.values { lose(stream) }
   }
 }

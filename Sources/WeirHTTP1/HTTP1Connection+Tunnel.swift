@@ -3,7 +3,7 @@ import WeirHTTP
 
 // A connection whose server has switched to another protocol (RFC 9110 §7.8). The response's body is what the server
 // sends until it ends its side. The request's body, which begins then, is what the delegate sends until it ends ours.
-extension Connection {
+extension HTTP1Connection {
   /// Takes the head of a response 101. False if the server may not switch to the protocol that it names.
   func beginTunnel(_ head: ResponseHead, _ transfer: HTTP1Transfer) -> Bool {
     guard Self.isListed(head.values(ofField: "Upgrade"), in: transfer.spec.upgrade ?? "") else {
@@ -46,6 +46,6 @@ extension Connection {
   func endTunnelSending(_ transfer: HTTP1Transfer) {
     guard transfer.upload.isComplete, !transfer.upload.isAbandoned, !transfer.upload.isShutDown else { return }
     transfer.upload.isShutDown = true
-    if transfer.upload.omitsEndNotice { wire.shutdownSending() } else { wire.endSending() }
+    if transfer.upload.omitsEndNotice { stream.shutdownSending() } else { stream.endSending() }
   }
 }

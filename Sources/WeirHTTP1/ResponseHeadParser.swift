@@ -3,13 +3,12 @@ import WeirHTTP
 /// Collects the heads of a response (RFC 9112 §2.2, §4, §5) line by line, from input that is cut anywhere.
 ///
 /// A line that lies within one piece is read in place. A head that lies within one piece is copied once.
-struct HeadParser {
+struct ResponseHeadParser {
   private let maximumSize: Int
   /// The octets of the present head that earlier pieces had.
   private var held: [UInt8] = []
   /// The offset in the head at which the present line begins.
   private var lineStart = 0
-  private var hasFields = false
   private var hasFolds = false
   /// The status line of the present head, once it is whole.
   private(set) var statusLine: StatusLine?
@@ -73,7 +72,6 @@ struct HeadParser {
       statusLine = line
     }
     let isInterim = statusLine?.isInterim ?? true
-    let firstField = start
     while let field = UsualField(octets, from: start, before: end) {
       if !isInterim, ResponseFraming.mayConcern(nameOf: field.colon - start) {
         try framing.take(name: start..<field.colon, value: field.colon + 1..<field.valueEnd, in: input)
@@ -82,7 +80,6 @@ struct HeadParser {
       }
       start = field.lineEnd
     }
-    if start > firstField { hasFields = true }
     let isLast = start < end - 1 && octets[start] == .carriageReturn && octets[start + 1] == .lineFeed
     position = isLast ? start + 2 : start
     lineStart = offset + position
@@ -128,14 +125,13 @@ struct HeadParser {
         try framing.take(name: field.name, value: field.value, in: octets)
       }
     }
-    hasFields = true
     return false
   }
 
   private mutating func takeContinuation(
     _ octets: UnsafeRawBufferPointer, _ text: Range<Int>
   ) throws(ResponseDefect) {
-    guard hasFields else { throw .malformedHead(.fold) }
+    guard framing.hasFields else { throw .malformedHead(.fold) }
     if octets.hasBreak(in: text) { throw .malformedHead(.fieldValue) }
     try framing.takeContinuation()
     hasFolds = true
@@ -157,7 +153,7 @@ struct HeadParser {
 
   /// Makes ready for the next head.
   mutating func reset() {
-    self = HeadParser(maximumSize: maximumSize)
+    self = ResponseHeadParser(maximumSize: maximumSize)
   }
 
   private static func statusLine(_ text: UnsafeRawBufferPointer) throws(ResponseDefect) -> StatusLine {
