@@ -78,15 +78,15 @@ let package = Package(
     .target(name: "CThreadSanitizer", path: "Tests/CThreadSanitizer"),
     .target(name: "CSlowResolver", path: "Tests/CSlowResolver"),
     .target(
-      name: "WeirTestSupport", dependencies: ["WeirIO", "CLinux", "CThreadSanitizer"], path: "Tests/WeirTestSupport",
-      swiftSettings: settings),
-    fuzzTarget("FuzzContentDecoder", ["WeirCompression"]),
-    fuzzTarget("FuzzAccept", ["WeirExporter", "WeirHTTP", "WeirMetrics"]),
-    fuzzTarget("FuzzRequestParser", ["WeirServer"]),
-    fuzzTarget("FuzzProxyHeader", ["WeirIO", "WeirServer"]),
-    fuzzTarget("FuzzHTTP1", ["WeirHTTP1", "WeirHTTP"]),
+      name: "WeirTestSupport", dependencies: ["WeirCompression", "WeirIO", "CLinux", "CThreadSanitizer"],
+      path: "Tests/WeirTestSupport", swiftSettings: settings),
     .target(
       name: "FuzzSupport", dependencies: ["CLinux", "WeirIO"], path: "Tests/Fuzz/FuzzSupport", swiftSettings: settings),
+    fuzzTarget("FuzzContentDecoder", ["FuzzSupport", "WeirCompression"]),
+    fuzzTarget("FuzzAccept", ["FuzzSupport", "WeirExporter", "WeirHTTP", "WeirMetrics"]),
+    fuzzTarget("FuzzRequestParser", ["FuzzSupport", "WeirServer"]),
+    fuzzTarget("FuzzProxyHeader", ["FuzzSupport", "WeirIO", "WeirServer"]),
+    fuzzTarget("FuzzHTTP1", ["FuzzSupport", "WeirHTTP1", "WeirHTTP"]),
     fuzzTarget("FuzzResponse", ["CLinux", "FuzzSupport", "Weir", "WeirIO"]),
     fuzzTarget("FuzzGateway", ["CLinux", "FuzzSupport", "WeirExporter", "WeirGateway", "WeirIO", "WeirMetrics"]),
 

@@ -1,3 +1,6 @@
+import CZlib
+import WeirHTTP
+
 /// The decoder for a body's Content-Encoding: one inflater per coding, the last applied first.
 ///
 /// Used like an `Inflater`. The limits apply to the body as a whole and to every stage of it: relative to the bytes
@@ -20,7 +23,7 @@ package final class ContentDecoder {
   package init?(_ codings: [ContentCoding], limits: DecodeLimits) throws(CompressionError) {
     var stages: [Inflater] = []
     for coding in codings.reversed() {
-      stages.append(try Inflater(coding.format, limits: limits, upstream: stages.last))
+      stages.append(try Inflater(coding, limits: limits, upstream: stages.last))
     }
     guard let last = stages.last else { return nil }
     self.stages = stages
@@ -29,9 +32,6 @@ package final class ContentDecoder {
 
   /// Bytes of the encoded body taken so far.
   package var received: Int64 { stages.first?.received ?? 0 }
-
-  /// Bytes of the decoded body delivered so far.
-  package var decoded: Int64 { last.decoded }
 
   /// Whether `step` has work to do without further input.
   package var hasPending: Bool { stages.contains { $0.hasPending } }
@@ -74,9 +74,49 @@ package final class ContentDecoder {
   package func finish() throws(CompressionError) {
     for stage in stages { try stage.finish() }
   }
+}
 
-  /// Like `Inflater.reset`, for every stage.
-  package func reset() throws(CompressionError) {
-    for stage in stages { try stage.reset() }
+/// A content coding (RFC 9110 §8.4.1).
+package enum ContentCoding: Hashable, Sendable {
+  /// RFC 1952, one or more members. Bytes after a whole member that do not begin another are ignored, as gzip(1)
+  /// and browsers do; bytes that do begin one (1F 8B) must make up a whole member. It is written without time and name.
+  case gzip
+  /// RFC 1950 (zlib), and raw (RFC 1951) as some servers send it. The first two bytes decide: a raw stream cannot look
+  /// like a zlib header unless its encoder sets padding bits. Bytes after the end are ignored. It is written as zlib.
+  case deflate
+
+  /// How many codings one body may have: more than are in use, and a limit on the work that a forged header can cause.
+  package static let maximumCount = 4
+
+  /// The coding in zlib's terms.
+  var windowBits: Int32 {
+    switch self {
+    case .gzip: 16 + MAX_WBITS
+    case .deflate: MAX_WBITS
+    }
+  }
+
+  /// The codings that a Content-Encoding value names, in the order they were applied, without `identity`.
+  ///
+  /// Names are compared without regard to case, `x-gzip` is `gzip`, and empty list elements are skipped (§5.6.1).
+  /// - Returns: nil if one is unknown or there are more than `maximumCount`; the body is then left unchanged.
+  package static func list(_ value: String) -> [ContentCoding]? {
+    value.withOctets { list($0) }
+  }
+
+  /// As for a text.
+  package static func list(_ value: UnsafeRawBufferPointer) -> [ContentCoding]? {
+    var codings: [ContentCoding] = []
+    for name in value.listElements {
+      if name.isEmpty || name.spells("identity") { continue }
+      if name.spells("gzip") || name.spells("x-gzip") {
+        codings.append(.gzip)
+      } else if name.spells("deflate") {
+        codings.append(.deflate)
+      } else {
+        return nil
+      }
+    }
+    return codings.count <= maximumCount ? codings : nil
   }
 }

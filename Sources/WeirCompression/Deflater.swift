@@ -1,23 +1,5 @@
 import CZlib
 
-/// The format that a `Deflater` writes.
-package enum DeflateFormat: Hashable, Sendable {
-  /// RFC 1952, the content coding `gzip`. Deterministic: no time, no name.
-  case gzip
-  /// RFC 1950, the content coding `deflate`.
-  case zlib
-  /// RFC 1951 without a frame.
-  case raw
-
-  fileprivate var windowBits: Int32 {
-    switch self {
-    case .gzip: 16 + MAX_WBITS
-    case .zlib: MAX_WBITS
-    case .raw: -MAX_WBITS
-    }
-  }
-}
-
 /// A streaming compressor. Its output is bounded by its input, so a caller bounds the work of a turn by the input it
 /// gives.
 ///
@@ -46,11 +28,11 @@ package final class Deflater {
   private var ended = false
 
   /// - Parameter level: 0 (stored) to 9 (smallest); other numbers are clamped. nil: zlib's default, 6.
-  package init(_ format: DeflateFormat, level: Int? = nil) throws(CompressionError) {
+  package init(_ coding: ContentCoding, level: Int? = nil) throws(CompressionError) {
     let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     stream.initialize(to: z_stream())
     let level = level.map { Int32(min(9, max(0, $0))) } ?? Z_DEFAULT_COMPRESSION
-    let code = weir_deflateInit2(stream, level, format.windowBits)
+    let code = weir_deflateInit2(stream, level, coding.windowBits)
     guard code == Z_OK else {
       stream.deallocate()
       throw CompressionError(code: code, message: nil)
@@ -89,7 +71,7 @@ package final class Deflater {
     try feed(UnsafeRawBufferPointer(start: nil, count: 0), flush: .finish, into: sink)
   }
 
-  /// Makes the compressor ready for another body of the same format and level, keeping its memory.
+  /// Makes the compressor ready for another body of the same coding and level, keeping its memory.
   package func reset() throws(CompressionError) {
     let code = deflateReset(stream)
     guard code == Z_OK else { throw CompressionError(code: code, message: stream.pointee.msg) }
@@ -112,5 +94,24 @@ package final class Deflater {
       let written = scratch.count - Int(stream.pointee.avail_out)
       if written > 0 { sink(UnsafeRawBufferPointer(rebasing: scratch.prefix(written))) }
     } while stream.pointee.avail_out == 0
+  }
+}
+
+/// Compresses whole bodies in one call, for bodies that are in memory anyway.
+package enum Compression {
+  /// `bytes`, compressed.
+  package static func deflate(
+    _ bytes: UnsafeRawBufferPointer, _ coding: ContentCoding, level: Int? = nil
+  ) throws(CompressionError) -> [UInt8] {
+    var output: [UInt8] = []
+    try Deflater(coding, level: level).feed(bytes, flush: .finish) { output.append(contentsOf: $0) }
+    return output
+  }
+
+  /// `bytes`, compressed.
+  package static func deflate(
+    _ bytes: [UInt8], _ coding: ContentCoding, level: Int? = nil
+  ) throws(CompressionError) -> [UInt8] {
+    try bytes.span.withUnsafeBytes { input throws(CompressionError) in try deflate(input, coding, level: level) }
   }
 }

@@ -1,30 +1,5 @@
 import CZlib
 
-/// The format of compressed input.
-package enum InflateFormat: Hashable, Sendable {
-  /// RFC 1952, one or more members. Bytes after a whole member that do not begin another are ignored, as gzip(1)
-  /// and browsers do; bytes that do begin one (1F 8B) must make up a whole member.
-  case gzip
-
-  /// RFC 1950. Bytes after the checksum are ignored.
-  case zlib
-
-  /// RFC 1951. Bytes after the final block are ignored.
-  case raw
-
-  /// The `deflate` content coding: zlib as RFC 9110 §8.4.1.2 says, or raw as some servers send it. The first two
-  /// bytes decide: a raw stream cannot look like a zlib header unless its encoder sets padding bits.
-  case zlibOrRaw
-
-  fileprivate var windowBits: Int32 {
-    switch self {
-    case .gzip: 16 + MAX_WBITS
-    case .zlib, .zlibOrRaw: MAX_WBITS
-    case .raw: -MAX_WBITS
-    }
-  }
-}
-
 /// One `z_stream` for inflating, with its coding's framing. Limits and buffers are elsewhere.
 final class InflateStream {
   private enum Phase {
@@ -40,23 +15,23 @@ final class InflateStream {
 
   // zlib keeps a pointer back to the z_stream, so it needs an address of its own.
   private let stream: UnsafeMutablePointer<z_stream>
-  private let format: InflateFormat
+  private let coding: ContentCoding
   private var phase: Phase
 
   /// The last call filled its output, so zlib may hold more that needs no further input.
   private(set) var mayHoldOutput = false
 
-  init(_ format: InflateFormat) throws(CompressionError) {
+  init(_ coding: ContentCoding) throws(CompressionError) {
     let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     stream.initialize(to: z_stream())
-    let code = weir_inflateInit2(stream, format.windowBits)
+    let code = weir_inflateInit2(stream, coding.windowBits)
     guard code == Z_OK else {
       stream.deallocate()
       throw CompressionError(code: code, message: nil)
     }
     self.stream = stream
-    self.format = format
-    phase = Self.initialPhase(format)
+    self.coding = coding
+    phase = coding == .deflate ? .detecting(nil) : .decoding(started: false)
   }
 
   deinit {
@@ -90,13 +65,6 @@ final class InflateStream {
     }
   }
 
-  /// Makes the stream ready for new input of the same format, keeping its memory.
-  func reset() throws(CompressionError) {
-    try restart(windowBits: format.windowBits)
-    phase = Self.initialPhase(format)
-    mayHoldOutput = false
-  }
-
   // MARK: - Framing
 
   /// One step; false when input or output is used up.
@@ -118,10 +86,6 @@ final class InflateStream {
       input = UnsafeRawBufferPointer(rebasing: input.suffix(0))
       return false
     }
-  }
-
-  private static func initialPhase(_ format: InflateFormat) -> Phase {
-    format == .zlibOrRaw ? .detecting(nil) : .decoding(started: false)
   }
 
   private static func takeFirst(_ input: inout UnsafeRawBufferPointer) -> UInt8? {
@@ -156,7 +120,7 @@ final class InflateStream {
       _ = Self.takeFirst(&input)
       phase = .betweenMembers(magic: true)
     case (true, 0x8B):
-      try restart(windowBits: format.windowBits)
+      try restart(windowBits: coding.windowBits)
       phase = .decoding(started: true)
       try inflate([0x1F], into: &room)
     default:
@@ -205,7 +169,7 @@ final class InflateStream {
     room = UnsafeMutableRawBufferPointer(rebasing: room.dropFirst(written))
     switch code {
     case Z_STREAM_END:
-      phase = format == .gzip ? .betweenMembers(magic: false) : .ended
+      phase = coding == .gzip ? .betweenMembers(magic: false) : .ended
       return true
     case Z_OK, Z_BUF_ERROR:  // Z_BUF_ERROR: no progress was possible, which is not a failure
       mayHoldOutput = room.isEmpty

@@ -7,15 +7,13 @@ package final class Inflater {
   /// The longest slice ever handed to a sink.
   package static let maximumSlice = 64 << 10
 
-  /// The limits on the expansion.
-  package let limits: DecodeLimits
-
   /// Bytes of input taken so far.
   package private(set) var received: Int64 = 0
 
   /// Bytes delivered so far.
   package private(set) var decoded: Int64 = 0
 
+  private let limits: DecodeLimits
   private let stream: InflateStream
   private let upstream: Inflater?
   private var backlog: [UInt8] = []
@@ -26,9 +24,9 @@ package final class Inflater {
   ///   - upstream: The stage whose output this one decodes. The ratio is then taken against the bytes that the first
   ///     stage has received, so that two codings on top of each other do not multiply the allowed expansion.
   package init(
-    _ format: InflateFormat, limits: DecodeLimits, upstream: Inflater? = nil
+    _ coding: ContentCoding, limits: DecodeLimits, upstream: Inflater? = nil
   ) throws(CompressionError) {
-    stream = try InflateStream(format)
+    stream = try InflateStream(coding)
     self.limits = limits
     self.upstream = upstream
   }
@@ -73,7 +71,10 @@ package final class Inflater {
       left = rest.count
     }
     backlogStart = backlog.count - left
-    if left == 0 || outcome != nil { dropBacklog() }
+    if left == 0 || outcome != nil {
+      backlog.removeAll(keepingCapacity: true)
+      backlogStart = 0
+    }
     if let outcome { throw outcome }
     return hasPending
   }
@@ -84,15 +85,6 @@ package final class Inflater {
   package func finish() throws(CompressionError) {
     if let failure { throw failure }
     guard !hasPending, stream.isWhole else { throw .truncated }
-  }
-
-  /// Discards all state and makes the decoder ready for new input of the same coding, keeping zlib's memory.
-  package func reset() throws(CompressionError) {
-    try stream.reset()
-    dropBacklog()
-    received = 0
-    decoded = 0
-    failure = nil
   }
 
   /// Keeps a copy of `input` for `step`.
@@ -158,9 +150,39 @@ package final class Inflater {
     if count > 0 { sink(UnsafeRawBufferPointer(rebasing: bytes.prefix(count))) }
     if count < bytes.count { throw allowance.error }
   }
+}
 
-  private func dropBacklog() {
-    backlog.removeAll(keepingCapacity: true)
-    backlogStart = 0
+/// The limits on how far compressed input may expand.
+package struct DecodeLimits: Hashable, Sendable {
+  /// The most bytes ever delivered; nil for no limit.
+  package var size: Int64?
+
+  /// The highest ratio of decoded to received bytes, applied to what lies past `ratioFloor`; nil for no limit. Received
+  /// are the bytes that the decoder has taken, so the result does not depend on how the input was divided.
+  package var ratio: Double?
+
+  /// Up to this many decoded bytes any ratio is allowed: a short body of zeros is not an attack. Default: 10 MiB.
+  package var ratioFloor: Int64
+
+  /// Negative numbers count as 0; a ratio that is not finite counts as none.
+  package init(size: Int64?, ratio: Double?, ratioFloor: Int64 = 10 << 20) {
+    self.size = size.map { max(0, $0) }
+    self.ratio = ratio.flatMap { $0.isFinite ? max(0, $0) : nil }
+    self.ratioFloor = max(0, ratioFloor)
+  }
+
+  /// The number of bytes that may be delivered in all after `received` bytes were taken, and the error for the next
+  /// byte.
+  func allowance(received: Int64) -> (bytes: Int64, error: CompressionError) {
+    let bySize = size ?? .max
+    guard let ratio, let byRatio = Self.product(ratio, received) else { return (bySize, .sizeLimit(bySize)) }
+    let bytes = max(ratioFloor, byRatio)
+    return bytes < bySize ? (bytes, .ratioLimit(ratio)) : (bySize, .sizeLimit(bySize))
+  }
+
+  /// Nil where the product exceeds an Int64: in practice there is no limit then.
+  private static func product(_ ratio: Double, _ received: Int64) -> Int64? {
+    let product = ratio * Double(received)
+    return product < 9e18 ? Int64(product) : nil
   }
 }

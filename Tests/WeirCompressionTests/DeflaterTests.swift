@@ -1,25 +1,25 @@
 import Testing
+import WeirTestSupport
 
 @testable import WeirCompression
 
 @Suite struct DeflaterTests {
   /// The empty body, byte for byte as the RFCs have it.
   @Test(arguments: [
-    (DeflateFormat.gzip, [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
-    (.zlib, [0x78, 0x9C, 3, 0, 0, 0, 0, 1]),
-    (.raw, [3, 0]),
+    (ContentCoding.gzip, [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
+    (.deflate, [0x78, 0x9C, 3, 0, 0, 0, 0, 1]),
   ])
-  func emptyBody(format: DeflateFormat, expected: [UInt8]) throws {
-    #expect(try Compression.deflate([], format) == expected)
+  func emptyBody(coding: ContentCoding, expected: [UInt8]) throws {
+    #expect(try Compression.deflate([], coding) == expected)
   }
 
   /// RFC 1950 §2.3: FLEVEL says how hard the compressor tried.
   @Test(arguments: [(-3, 0x01), (0, 0x01), (1, 0x01), (2, 0x5E), (5, 0x5E), (6, 0x9C), (9, 0xDA), (99, 0xDA)])
   func levels(level: Int, flags: UInt8) throws {
     let body = Samples.text(1_000)
-    let packed = try Compression.deflate(body, .zlib, level: level)
+    let packed = try Compression.deflate(body, .deflate, level: level)
     #expect(packed.prefix(2) == [0x78, flags])
-    #expect(try Compression.inflate(packed, .zlib, limits: .unlimited) == body)
+    #expect(try Compression.inflate(packed, .deflate, limits: .unlimited) == body)
   }
 
   @Test(arguments: [1, 100, 70_000])
@@ -38,8 +38,8 @@ import Testing
   }
 
   @Test func syncFlushLetsTheReceiverReadOn() throws {
-    let deflater = try Deflater(.raw)
-    let inflater = try Inflater(.raw, limits: .unlimited)
+    let deflater = try Deflater(.deflate)
+    let inflater = try Inflater(.deflate, limits: .unlimited)
     for body in [Samples.text(10), Samples.noise(1_000), [UInt8](repeating: 1, count: 200_000)] {
       var packed: [UInt8] = []
       var seen: [UInt8] = []
@@ -57,7 +57,7 @@ import Testing
   }
 
   @Test func nothingFollowsTheEndButReset() throws {
-    let deflater = try Deflater(.zlib)
+    let deflater = try Deflater(.deflate)
     var first: [UInt8] = []
     var second: [UInt8] = []
     try deflater.finish { first.append(contentsOf: $0) }

@@ -102,16 +102,11 @@ package enum RequestCoding: String, Hashable, Sendable {
   /// 5E.
   private static let level = 5
 
-  private var format: DeflateFormat {
-    switch self {
-    case .deflate: .zlib
-    case .gzip: .gzip
-    }
-  }
+  private var coding: ContentCoding { self == .gzip ? .gzip : .deflate }
 
   /// An encoder that compresses a body piece by piece.
   package func deflater() throws(CompressionError) -> Deflater {
-    try Deflater(format, level: Self.level)
+    try Deflater(coding, level: Self.level)
   }
 
   /// The whole body, compressed.

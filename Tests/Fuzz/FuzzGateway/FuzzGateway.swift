@@ -1,4 +1,3 @@
-import Foundation
 import FuzzSupport
 import Synchronization
 
@@ -16,18 +15,10 @@ private func check(_ bytes: UnsafeRawBufferPointer) {
 private let rig = Mutex(GatewayRig())
 
 #if FUZZING
-  @_cdecl("LLVMFuzzerTestOneInput") public func testOneInput(_ start: UnsafeRawPointer?, _ count: Int) -> CInt {
-    check(UnsafeRawBufferPointer(start: start, count: count))
-    return 0
-  }
+  @_cdecl("LLVMFuzzerTestOneInput")
+  public func fuzz(_ start: UnsafeRawPointer?, _ count: Int) -> CInt { checkInput(start, count, check) }
 #else
-  /// Runs the inputs in the files that are named.
   @main enum Main {
-    static func main() throws {
-      for path in CommandLine.arguments.dropFirst() {
-        try Data(contentsOf: URL(fileURLWithPath: path)).withUnsafeBytes(check)
-        print("\(path): holds")
-      }
-    }
+    static func main() throws { try checkFiles(check) }
   }
 #endif

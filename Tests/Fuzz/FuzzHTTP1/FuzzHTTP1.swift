@@ -1,4 +1,4 @@
-import Foundation
+import FuzzSupport
 import WeirHTTP
 import WeirHTTP1
 
@@ -11,11 +11,7 @@ private func check(_ input: UnsafeRawBufferPointer) {
   let bytes = Array(input.dropFirst())
   let whole = Outcome(bytes, choice, cut: { .max })
   let single = Outcome(bytes, choice, cut: { 1 })
-  var state = UInt32(choice) | 1
-  let random = Outcome(bytes, choice) {
-    state = state &* 1_664_525 &+ 1_013_904_223
-    return Int(state >> 24) % 40 + 1
-  }
+  let random = Outcome(bytes, choice, cut: pieceLengths(seed: choice))
   guard whole == single, whole == random else { fatalError("cut differently: \(whole), \(single), \(random)") }
   whole.checkHeads()
 }
@@ -115,18 +111,9 @@ private struct Outcome: Equatable {
 
 #if FUZZING
   @_cdecl("LLVMFuzzerTestOneInput")
-  public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-    check(UnsafeRawBufferPointer(start: start, count: count))
-    return 0
-  }
+  public func fuzz(_ start: UnsafeRawPointer?, _ count: Int) -> CInt { checkInput(start, count, check) }
 #else
-  /// Runs the inputs in the files that are named.
   @main enum Main {
-    static func main() throws {
-      for path in CommandLine.arguments.dropFirst() {
-        try Data(contentsOf: URL(fileURLWithPath: path)).withUnsafeBytes(check)
-        print("\(path): holds")
-      }
-    }
+    static func main() throws { try checkFiles(check) }
   }
 #endif

@@ -1,4 +1,4 @@
-import Foundation
+import FuzzSupport
 import WeirIO
 import WeirServer
 
@@ -74,18 +74,9 @@ private func octets(_ number: some FixedWidthInteger) -> [UInt8] {
 
 #if FUZZING
   @_cdecl("LLVMFuzzerTestOneInput")
-  public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-    check(UnsafeRawBufferPointer(start: start, count: count))
-    return 0
-  }
+  public func fuzz(_ start: UnsafeRawPointer?, _ count: Int) -> CInt { checkInput(start, count, check) }
 #else
-  /// Runs the inputs in the files that are named.
   @main enum Main {
-    static func main() throws {
-      for path in CommandLine.arguments.dropFirst() {
-        try Data(contentsOf: URL(fileURLWithPath: path)).withUnsafeBytes(check)
-        print("\(path): holds")
-      }
-    }
+    static func main() throws { try checkFiles(check) }
   }
 #endif

@@ -1,4 +1,4 @@
-import Foundation
+import FuzzSupport
 import WeirServer
 
 // What must hold for any input: no trap; the same requests and the same refusal however the input is cut; and a request
@@ -11,11 +11,7 @@ private func check(_ input: UnsafeRawBufferPointer) {
   let limits = limits(choice)
   let whole = Outcome(bytes, limits: limits, cut: { .max })
   let single = Outcome(bytes, limits: limits, cut: { 1 })
-  var state = UInt32(choice) | 1
-  let random = Outcome(bytes, limits: limits) {
-    state = state &* 1_664_525 &+ 1_013_904_223
-    return Int(state >> 24) % 40 + 1
-  }
+  let random = Outcome(bytes, limits: limits, cut: pieceLengths(seed: choice))
   guard whole == single, whole == random else { fatalError("cut differently: \(whole), \(single), \(random)") }
   for request in whole.requests where request.isComplete {
     let again = Outcome(request.written, limits: ServerLimits(), cut: { .max })
@@ -108,18 +104,9 @@ private struct Outcome: Equatable {
 
 #if FUZZING
   @_cdecl("LLVMFuzzerTestOneInput")
-  public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-    check(UnsafeRawBufferPointer(start: start, count: count))
-    return 0
-  }
+  public func fuzz(_ start: UnsafeRawPointer?, _ count: Int) -> CInt { checkInput(start, count, check) }
 #else
-  /// Runs the inputs in the files that are named.
   @main enum Main {
-    static func main() throws {
-      for path in CommandLine.arguments.dropFirst() {
-        try Data(contentsOf: URL(fileURLWithPath: path)).withUnsafeBytes(check)
-        print("\(path): holds")
-      }
-    }
+    static func main() throws { try checkFiles(check) }
   }
 #endif

@@ -4,6 +4,7 @@ import WeirCompression
 import WeirExporter
 import WeirMetrics
 import WeirServer
+import WeirTestSupport
 
 /// What a client sees of a running exporter.
 @Suite final class ExporterTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 import WeirCompression
 import WeirIO
+import WeirTestSupport
 
 @testable import WeirGateway
 

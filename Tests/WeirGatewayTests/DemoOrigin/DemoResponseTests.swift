@@ -1,5 +1,6 @@
 import Testing
 import WeirCompression
+import WeirTestSupport
 
 @testable import WeirGateway
 

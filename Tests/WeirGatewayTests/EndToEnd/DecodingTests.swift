@@ -18,8 +18,8 @@ import WeirTestSupport
     }
   }
 
-  private static func coded(_ text: String, _ codings: [DeflateFormat] = [.gzip]) throws -> [UInt8] {
-    try codings.reduce(Array(text.utf8)) { try Compression.deflate($0, $1) }
+  private static func coded(_ text: String, _ codings: [PackedForm] = [.gzip]) throws -> [UInt8] {
+    try codings.reduce(Array(text.utf8)) { try Compression.pack($0, $1) }
   }
 
   private static func response(_ body: [UInt8], _ fields: String = "Content-Encoding: gzip\r\n") -> [UInt8] {
@@ -36,8 +36,8 @@ import WeirTestSupport
       ("gzip", [.gzip], 100), ("x-gzip", [.gzip], 5000), ("deflate", [.zlib], 5000), ("deflate", [.raw], 1 << 20),
       ("identity, gzip", [.gzip], 1 << 20), ("deflate, gzip", [.zlib, .gzip], 1 << 20),
       ("deflate, gzip", [.zlib, .gzip], 100),
-    ] as [(String, [DeflateFormat], Int)])
-  func responses(name: String, codings: [DeflateFormat], size: Int) throws {
+    ] as [(String, [PackedForm], Int)])
+  func responses(name: String, codings: [PackedForm], size: Int) throws {
     let text = CompressionTests.json(size)
     let body = try Self.coded(text, codings)
     let upstream = try ScriptedServer(
@@ -177,8 +177,8 @@ import WeirTestSupport
     return body
   }
 
-  @Test(arguments: [5, 5000, 500_000], [[.gzip], [.zlib], [.zlib, .gzip]] as [[DeflateFormat]])
-  func requests(size: Int, codings: [DeflateFormat]) throws {
+  @Test(arguments: [5, 5000, 500_000], [[.gzip], [.zlib], [.zlib, .gzip]] as [[PackedForm]])
+  func requests(size: Int, codings: [PackedForm]) throws {
     let text = CompressionTests.json(size)
     let name = codings.map { $0 == .gzip ? "gzip" : "deflate" }.joined(separator: ", ")
     let upstream = try ScriptedServer(Self.taking)

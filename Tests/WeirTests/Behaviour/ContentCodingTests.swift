@@ -10,8 +10,8 @@ import WeirTestSupport
 struct ContentCodingTests {
   private static let text = String(repeating: "weir steers and measures. ", count: 4_000)
 
-  private static func encoded(_ formats: DeflateFormat...) -> [UInt8] {
-    formats.reduce(Array(text.utf8)) { bytes, format in (try? Compression.deflate(bytes, format)) ?? [] }
+  private static func encoded(_ formats: PackedForm...) -> [UInt8] {
+    formats.reduce(Array(text.utf8)) { bytes, format in (try? Compression.pack(bytes, format)) ?? [] }
   }
 
   private static func response(_ coding: String, _ body: [UInt8], status: Int = 200) -> Script {

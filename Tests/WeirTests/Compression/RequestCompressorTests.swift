@@ -29,8 +29,8 @@ struct RequestCompressorTests {
     }
   }
 
-  private static func inflated(_ body: Data?, _ format: InflateFormat) throws -> Data {
-    Data(try Compression.inflate(Array(try #require(body)), format, limits: .unlimited))
+  private static func inflated(_ body: Data?, _ coding: ContentCoding) throws -> Data {
+    Data(try Compression.inflate(Array(try #require(body)), coding, limits: .unlimited))
   }
 
   @Test("deflate is zlib's format: 78 5E, deflate, Adler-32")
@@ -40,8 +40,8 @@ struct RequestCompressorTests {
     #expect(bytes.prefix(2) == [0x78, 0x5E])
     // The well-known checksum of that word.
     #expect(bytes.suffix(4) == [0x11, 0xE6, 0x03, 0x98])
-    #expect(try Self.inflated(adapted.httpBody, .zlib) == Data("Wikipedia".utf8))
-    #expect(try Self.inflated(Data(bytes.dropFirst(2).dropLast(4)), .raw) == Data("Wikipedia".utf8))
+    #expect(try Self.inflated(adapted.httpBody, .deflate) == Data("Wikipedia".utf8))
+    #expect(try Self.inflated(Data(bytes.dropFirst(2).dropLast(4)), .deflate) == Data("Wikipedia".utf8))
     #expect(adapted.headers["Content-Encoding"] == "deflate")
   }
 
@@ -57,8 +57,8 @@ struct RequestCompressorTests {
   @Test("Bodies of all sizes; large ones on a worker", arguments: [0, 1, 65_536, 65_537, 2_000_000])
   func sizes(count: Int) async throws {
     let body = MultipartSamples.noise(count, seed: 1)
-    for (adapter, format) in [(.deflateCompressor, .zlib), (.gzipCompressor as any RequestInterceptor, .gzip)]
-      as [(any RequestInterceptor, InflateFormat)]
+    for (adapter, format) in [(.deflateCompressor, .deflate), (.gzipCompressor as any RequestInterceptor, .gzip)]
+      as [(any RequestInterceptor, ContentCoding)]
     {
       let adapted = try await Self.adapted(Self.request(body), by: adapter)
       #expect(try Self.inflated(adapted.httpBody, format) == body)
@@ -93,8 +93,8 @@ struct RequestCompressorTests {
   @Test("A Content-Encoding that is there already", arguments: [Behavior.error, .replace, .skip], ["br", ""])
   func duplicates(behavior: Behavior, encoding: String) async throws {
     let request = try Self.request(Self.body, encoding: encoding)
-    let compressors: [(any RequestInterceptor, String, InflateFormat)] = [
-      (.deflateCompressor(duplicateHeaderBehavior: behavior), "deflate", .zlib),
+    let compressors: [(any RequestInterceptor, String, ContentCoding)] = [
+      (.deflateCompressor(duplicateHeaderBehavior: behavior), "deflate", .deflate),
       (.gzipCompressor(duplicateHeaderBehavior: behavior), "gzip", .gzip),
     ]
     for (compressor, name, format) in compressors {

@@ -1,6 +1,7 @@
 import Testing
 import WeirCompression
 import WeirMetrics
+import WeirTestSupport
 
 @testable import WeirExporter
 
