@@ -78,7 +78,7 @@ let package = Package(
     .target(name: "CThreadSanitizer", path: "Tests/CThreadSanitizer"),
     .target(name: "CSlowResolver", path: "Tests/CSlowResolver"),
     .target(
-      name: "WeirTestSupport", dependencies: ["WeirCompression", "WeirIO", "CLinux", "CThreadSanitizer"],
+      name: "WeirTestSupport", dependencies: ["WeirCompression", "WeirCurl", "WeirIO", "CLinux", "CThreadSanitizer"],
       path: "Tests/WeirTestSupport", swiftSettings: settings),
     .target(
       name: "FuzzSupport", dependencies: ["CLinux", "WeirIO"], path: "Tests/Fuzz/FuzzSupport", swiftSettings: settings),

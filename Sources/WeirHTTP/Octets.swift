@@ -152,6 +152,15 @@ extension [UInt8] {
     octets.withUnsafeBufferPointer { append(contentsOf: $0) }
   }
 
+  /// Appends a line of a head. A folded line continues the line before (RFC 9112 §5.2). It is joined with that line by
+  /// one space, as readers would otherwise disagree on its meaning.
+  package mutating func append(headLine line: UnsafeRawBufferPointer) {
+    guard line.first?.isBlank == true else { return append(contentsOf: line) }
+    while let last, last <= .space { removeLast() }
+    append(.space)
+    append(contentsOf: line.drop(while: \.isBlank))
+  }
+
   /// Appends `name`, `separator`, `value` and `end` in one step. A header line has four pieces, and a step for each
   /// piece would cost more than most of the copies.
   @inlinable

@@ -11,7 +11,6 @@ package struct HTTPVersionNumber: Sendable, Hashable, CustomStringConvertible {
   package static let http1_0 = HTTPVersionNumber(major: 1, minor: 0)
   package static let http1_1 = HTTPVersionNumber(major: 1, minor: 1)
   package static let http2 = HTTPVersionNumber(major: 2, minor: 0)
-  package static let http3 = HTTPVersionNumber(major: 3, minor: 0)
 
   /// The ALPN name (RFC 7301): `http/1.1`, `h2`.
   package var protocolName: String {

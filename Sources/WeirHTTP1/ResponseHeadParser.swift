@@ -179,22 +179,15 @@ struct ResponseHeadParser {
     }
   }
 
-  /// The head with each folded line joined to the line before by one space, as readers would otherwise disagree on its
-  /// meaning.
+  /// The head with each folded line joined to the line before.
   private static func unfolded(_ head: [UInt8]) -> [UInt8] {
     var joined: [UInt8] = []
     joined.reserveCapacity(head.count)
     head.withUnsafeBytes { head in
       var position = 0
       while position < head.count {
-        let lineFeed = head.firstIndex(of: .lineFeed, in: position..<head.count)
-        let next = lineFeed.map { $0 + 1 } ?? head.count
-        if head[position].isBlank {
-          while let last = joined.last, last <= .space { joined.removeLast() }
-          joined.append(.space)
-          while position < next, head[position].isBlank { position += 1 }
-        }
-        joined.append(contentsOf: head.octets(position..<next))
+        let next = head.firstIndex(of: .lineFeed, in: position..<head.count).map { $0 + 1 } ?? head.count
+        joined.append(headLine: head.octets(position..<next))
         position = next
       }
     }

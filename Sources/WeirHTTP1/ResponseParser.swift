@@ -39,10 +39,8 @@ package struct ResponseParser: Sendable {
   }
 
   private let requestIsHead: Bool
-  private let isConnect: Bool
   private let allowsSwitch: Bool
   private let maximumHeadSize: Int
-  private let maximumInterimResponses: Int
   private var stage = Stage.head
   private var heads: ResponseHeadParser
   private var chunks: ChunkedCoding
@@ -64,20 +62,16 @@ package struct ResponseParser: Sendable {
 
   /// - Parameters:
   ///   - requestIsHead: Whether the method was HEAD, so that the response has no body.
-  ///   - isConnect: Whether the method was CONNECT, so that a tunnel follows a response of class 2xx.
   ///   - allowsSwitch: Whether the request asked for another protocol, so that 101 is its final response, and all bytes
   ///     behind it are a body that the connection's end ends.
   ///   - maximumHeadSize: The limit in bytes for each head, from the status line to the blank line, and for trailers.
   package init(
-    requestIsHead: Bool, isConnect: Bool = false, allowsSwitch: Bool = false, maximumHeadSize: Int,
-    maximumInterimResponses: Int = ResponseHead.mostInterim
+    requestIsHead: Bool, allowsSwitch: Bool = false, maximumHeadSize: Int
   ) {
     self.requestIsHead = requestIsHead
-    self.isConnect = isConnect
     self.allowsSwitch = allowsSwitch
     // Sums of clamped sizes can't overflow.
     self.maximumHeadSize = min(max(maximumHeadSize, Self.leastHeadSize), 1 << 32)
-    self.maximumInterimResponses = maximumInterimResponses
     heads = ResponseHeadParser(maximumSize: self.maximumHeadSize)
     chunks = ChunkedCoding(maximumTrailers: self.maximumHeadSize, isTolerant: true)
   }
@@ -90,9 +84,6 @@ package struct ResponseParser: Sendable {
 
   /// The bytes of all heads and trailers so far, as received.
   package var headBytes: Int { finishedHeadBytes + heads.heldCount + chunks.trailerOctets }
-
-  /// Whether only the end of the connection ends the body.
-  package var endsWithConnection: Bool { if case .upToEnd = stage { true } else { false } }
 
   /// Whether the connection may serve another request once the response has ended (RFC 9112 §9.3).
   package var keepsAlive: Bool {
@@ -128,17 +119,15 @@ package struct ResponseParser: Sendable {
   }
 
   private var isReusable: Bool {
-    guard status != 101, !opensTunnel else { return false }
+    guard status != 101 else { return false }
     // A 204 that announces a body (RFC 9110 §8.6, RFC 9112 §6.1) may be followed by one.
     if status == 204, framing.isChunked || framing.contentLength ?? 0 > 0 { return false }
     return !hasBody || framing.isChunked || framing.contentLength != nil
   }
 
   private var hasBody: Bool {
-    status >= 200 && status != 204 && status != 304 && !requestIsHead && !opensTunnel
+    status >= 200 && status != 204 && status != 304 && !requestIsHead
   }
-
-  private var opensTunnel: Bool { isConnect && status / 100 == 2 }
 
   private mutating func advance(
     _ input: UnsafeRawBufferPointer
@@ -176,7 +165,7 @@ package struct ResponseParser: Sendable {
   }
 
   private mutating func countInterim() throws(ResponseDefect) {
-    guard interimCount < maximumInterimResponses else { throw .tooManyInterimResponses }
+    guard interimCount < ResponseHead.mostInterim else { throw .tooManyInterimResponses }
     interimCount += 1
     finishedHeadBytes += heads.heldCount
     heads.reset()

@@ -1,5 +1,6 @@
 import Testing
 import WeirCurl
+import WeirTestSupport
 
 @Suite struct PhaseDurationsTests {
   /// The values of a label: whoever renames a case changes what dashboards and alerts ask for.

@@ -73,9 +73,6 @@ let framingRows: [Row] = [
     ($0.allowsSwitch, $0.ending) = (true, .cut)
   },
   Row("HTTP/1.0 101 Switch\r\nUpgrade: x\r\n\r\nabc", "!head.switchedProtocol") { $0.allowsSwitch = true },
-  Row(ok("Content-Length: 5", then: "abc"), "200 close +3") { $0.isConnect = true },
-  Row(ok("Transfer-Encoding: chunked", then: "abc"), "200 close +3") { $0.isConnect = true },
-  Row("HTTP/1.1 407 No\r\nContent-Length: 3\r\n\r\nabc", "407 'abc' keep") { $0.isConnect = true },
 ]
 
 /// Whether the connection serves another request (RFC 9112 §9.3).

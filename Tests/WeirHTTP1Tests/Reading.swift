@@ -5,14 +5,13 @@ import WeirHTTP1
 /// The request that a response answers, and the limits for it.
 struct Terms: Equatable {
   var isHead = false
-  var isConnect = false
   var allowsSwitch = false
   var maximumHeadSize = 65_536
   var ending = ResponseParser.ConnectionEnd.whole
 
   var parser: ResponseParser {
     ResponseParser(
-      requestIsHead: isHead, isConnect: isConnect, allowsSwitch: allowsSwitch, maximumHeadSize: maximumHeadSize)
+      requestIsHead: isHead, allowsSwitch: allowsSwitch, maximumHeadSize: maximumHeadSize)
   }
 }
 

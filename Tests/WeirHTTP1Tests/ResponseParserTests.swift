@@ -114,6 +114,6 @@ import WeirHTTP1
     let bytes = Array(ok("Content-Length: 7").utf8)
     _ = try bytes.span.withUnsafeBytes { (input) throws(ResponseDefect) in try parser.next(input) }
     #expect(parser.hasBegun && parser.version == .http1_1 && parser.status == 200 && parser.keepsAlive)
-    #expect(parser.contentLength == 7 && !parser.isChunked && !parser.endsWithConnection)
+    #expect(parser.contentLength == 7 && !parser.isChunked)
   }
 }

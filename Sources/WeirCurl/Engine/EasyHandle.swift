@@ -72,32 +72,27 @@ final class EasyHandle {
 
 /// Memory for a small request body, kept from one transfer to the next.
 final class BodyBuffer {
-  private(set) var base: UnsafeMutableRawPointer?
+  private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
   private(set) var count = 0
-  private var capacity = 0
 
-  deinit { free() }
+  deinit { memory.deallocate() }
+
+  var base: UnsafeMutableRawPointer? { memory.baseAddress }
 
   /// Makes room for `length` bytes and lets `fill` write them; `count` becomes the number that it wrote.
   func fill(_ length: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Int) {
-    if length > capacity {
-      free()
-      capacity = max(1024, length)
-      base = .allocate(byteCount: capacity, alignment: 16)
+    if length > memory.count {
+      memory.deallocate()
+      memory = .allocate(byteCount: max(1024, length), alignment: 16)
     }
-    count = fill(UnsafeMutableRawBufferPointer(start: base, count: length))
+    count = fill(UnsafeMutableRawBufferPointer(rebasing: memory[..<length]))
   }
 
   /// Empties the buffer, and frees memory beyond what most transfers need.
   func removeAll() {
     count = 0
-    if capacity > 16_384 { free() }
-  }
-
-  private func free() {
-    base?.deallocate()
-    base = nil
-    count = 0
-    capacity = 0
+    guard memory.count > 16_384 else { return }
+    memory.deallocate()
+    memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
   }
 }

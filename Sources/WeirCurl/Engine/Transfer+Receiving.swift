@@ -35,15 +35,6 @@ struct ReceivingState {
   var turn: UInt64 = 0
 
   var isInterim: Bool { statusLine?.isInterim ?? false }
-
-  /// Adds a line to the head. A folded line continues the line before (RFC 9112 §5.2). It is joined with that line, as
-  /// readers would otherwise disagree on its meaning.
-  mutating func append(_ line: UnsafeRawBufferPointer) {
-    guard line.first?.isBlank == true else { return head.append(contentsOf: line) }
-    while let last = head.last, last <= 32 { head.removeLast() }
-    head.append(32)
-    head.append(contentsOf: line.drop { $0.isBlank })
-  }
 }
 
 extension Transfer {
@@ -79,7 +70,7 @@ extension Transfer {
         return fail(TransferError(error))
       }
     }
-    receiving.append(line)
+    receiving.head.append(headLine: line)
     guard line.first?.isLineBreak == true else { return true }
     // libcurl ends a head at any line that begins with a line break, and would then pool the connection.
     return line.count <= 2 ? endHead() : fail(.malformedHead)

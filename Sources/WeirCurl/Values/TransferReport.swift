@@ -123,12 +123,6 @@ extension PhaseDurations: Hashable {
   }
 }
 
-extension PhaseDurations: ExpressibleByDictionaryLiteral {
-  package init(dictionaryLiteral elements: (Phase, Double)...) {
-    for (phase, seconds) in elements { self[phase] = seconds }
-  }
-}
-
 /// The times of an exchange's events, from which the durations of its phases are computed.
 package struct ExchangeTimes {
   package let start: MonotonicTime

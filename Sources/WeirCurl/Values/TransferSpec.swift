@@ -172,7 +172,7 @@ package final class TransferEndpoint: Sendable, Hashable {
 /// Settings of a transfer and of its connection in place of the transport's; nil means the transport's own.
 ///
 /// It is a class, so that a spec without one stays small.
-package final class TransferRules: Sendable, Hashable {
+package final class TransferRules: Sendable {
   /// Seconds for name lookup, TCP and TLS together.
   package let connectTimeout: Double?
   /// Seconds after which an idle connection is closed.
@@ -192,19 +192,6 @@ package final class TransferRules: Sendable, Hashable {
     self.maximumAge = maximumAge
     self.httpVersion = httpVersion
     connectMilliseconds = connectTimeout.map(PreparedOptions.milliseconds(ofConnectTimeout:))
-  }
-
-  package static func == (left: TransferRules, right: TransferRules) -> Bool {
-    left === right
-      || left.connectTimeout == right.connectTimeout && left.idleTimeout == right.idleTimeout
-        && left.maximumAge == right.maximumAge && left.httpVersion == right.httpVersion
-  }
-
-  package func hash(into hasher: inout Hasher) {
-    hasher.combine(connectTimeout)
-    hasher.combine(idleTimeout)
-    hasher.combine(maximumAge)
-    hasher.combine(httpVersion)
   }
 }
 

@@ -93,12 +93,12 @@ final class HeaderPolicy: Sendable {
     let rewrite = route.rewriteHost ?? host
     let own = upstream.isNamed ? nil : upstream.authority
     let text = if case .text(let text)? = rewrite { text } else { own }
-    if let text, rewrite != .client, !Self.has(ruled, "host") { first.append(line: "Host: \(text)") }
+    if let text, rewrite != .client, !Self.has(ruled, "host") { first.append(name: "Host", value: text) }
     sendsClientsHost = rewrite == .client && !Self.has(ruled, "host")
     hostInNeed = own
     if !Self.has(ruled, "x-forwarded-proto") {
-      last.http.append(line: "X-Forwarded-Proto: http")
-      last.https.append(line: "X-Forwarded-Proto: https")
+      last.http.append(name: "X-Forwarded-Proto", value: "http")
+      last.https.append(name: "X-Forwarded-Proto", value: "https")
     }
     var made: [FieldTemplate] = []
     for template in (rules.set + rules.add).map({ FieldTemplate($0, route: route.name) }) {

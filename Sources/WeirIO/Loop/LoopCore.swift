@@ -40,7 +40,7 @@ final class LoopCore: @unchecked Sendable {
     thread.store(UInt(pthread_self()), ordering: .relaxed)
     var isStopped = false
     while !(isStopped && confined.jobs.isEmpty) {
-      isStopped = mailbox.collect(into: &confined.jobs, sleeping: true)
+      isStopped = mailbox.collect(into: &confined.jobs)
       let mayWait = confined.jobs.isEmpty && confined.endOfTurn.isEmpty && !isStopped
       confined.turn(mayWait: mayWait, onWakeup: mailbox.wakeup.silence)
     }

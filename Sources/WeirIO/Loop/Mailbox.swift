@@ -45,13 +45,13 @@ final class Mailbox: Sendable {
     if wasAsleep { wakeup.ring() }
   }
 
-  /// Moves all jobs to the end of `jobs`. If `jobs` is then empty and `sleeping` is true, the next post wakes the loop.
-  /// Returns whether the loop must stop.
-  func collect(into jobs: inout Deque<Job>, sleeping: Bool) -> Bool {
+  /// Moves all jobs to the end of `jobs`. If `jobs` is then empty, the next post wakes the loop. Returns whether the loop
+  /// must stop.
+  func collect(into jobs: inout Deque<Job>) -> Bool {
     state.withLock { state in
       jobs.append(contentsOf: state.jobs)
       state.jobs.removeAll(keepingCapacity: true)
-      state.isAsleep = sleeping && jobs.isEmpty && !state.isStopped
+      state.isAsleep = jobs.isEmpty && !state.isStopped
       return state.isStopped
     }
   }

@@ -18,8 +18,7 @@ private func check(_ input: UnsafeRawBufferPointer) {
 
 private func parser(_ choice: UInt8) -> ResponseParser {
   ResponseParser(
-    requestIsHead: choice & 1 != 0, isConnect: choice & 2 != 0, allowsSwitch: choice & 4 != 0,
-    maximumHeadSize: choice & 8 != 0 ? 80 : 65_536, maximumInterimResponses: choice & 16 != 0 ? 2 : 16)
+    requestIsHead: choice & 1 != 0, allowsSwitch: choice & 4 != 0, maximumHeadSize: choice & 8 != 0 ? 80 : 65_536)
 }
 
 private struct Outcome: Equatable {

@@ -1,5 +1,6 @@
 import Testing
 import WeirCurl
+import WeirTestSupport
 
 @testable import WeirGateway
 

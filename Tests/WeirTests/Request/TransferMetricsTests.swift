@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import WeirCurl
+import WeirTestSupport
 import WeirTransport
 
 @testable import Weir

@@ -1,6 +1,7 @@
 import Testing
 import WeirCurl
 import WeirIO
+import WeirTestSupport
 
 @testable import WeirTransport
 
