@@ -58,13 +58,15 @@ extension FieldLine {
   /// Reads the line of `octets` within `line`, which is without its end. Blanks before the colon are left out of the
   /// name (RFC 9112 §5.1).
   @inlinable
-  package init(strictly octets: UnsafeRawBufferPointer, in line: Range<Int>) throws(Defect) {
-    guard !line.isEmpty, !octets[line.lowerBound].isBlank else { throw .folded }
+  package init(strictly octets: UnsafeRawBufferPointer, in line: Range<Int>) throws(ResponseDefect) {
+    guard !line.isEmpty, !octets[line.lowerBound].isBlank else { throw .malformedHead(.fold) }
     let end = octets.endOfToken(in: line)
     var colon = end
     while colon < line.upperBound, octets[colon].isBlank { colon += 1 }
-    guard end > line.lowerBound, colon < line.upperBound, octets[colon] == .colon else { throw .name }
-    guard !octets.hasBreak(in: colon + 1..<line.upperBound) else { throw .value }
+    guard end > line.lowerBound, colon < line.upperBound, octets[colon] == .colon else {
+      throw .malformedHead(.fieldName)
+    }
+    guard !octets.hasBreak(in: colon + 1..<line.upperBound) else { throw .malformedHead(.fieldValue) }
     name = line.lowerBound..<end
     value = octets.trimmed(colon + 1..<line.upperBound)
   }

@@ -111,7 +111,7 @@ extension HTTP1Connection {
     guard !content.isEmpty, let delegate = transfer.delegate else { return true }
     switch delegate.transfer(transfer, didReceiveBody: content) {
     case .proceed:
-      transfer.tally.bodyBytes += Int64(content.count)
+      transfer.tally.bytesReceivedOnWire += Int64(content.count)
     case .pause:
       transfer.isReceivingPaused = true
       keep(rest, content: content.count, consumed: consumed ?? content.count)
@@ -225,7 +225,7 @@ extension HTTP1Connection {
   /// if it may be, as the server may have closed that connection before the request came.
   private func lost(_ error: TransferError, _ transfer: HTTP1Transfer) {
     if !parser.hasBegun, transfer.isReused {
-      if !transfer.tally.hasSent || RequestMethods.idempotent.contains(transfer.spec.method) {
+      if !transfer.hasSent || RequestMethods.idempotent.contains(transfer.spec.method) {
         return transfer.sendAgain()
       }
       transfer.fail(.connectionLost)

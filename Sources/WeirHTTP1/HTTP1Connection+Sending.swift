@@ -72,7 +72,7 @@ extension HTTP1Connection {
       transfer.upload.isComplete = true
     }
     engine.head.withUnsafeBytes { write($0, content: Int(transfer.upload.supplied), framing: 0, transfer) }
-    transfer.tally.hasSent = sendError == nil
+    transfer.hasSent = sendError == nil
     if sendError == nil { transfer.tally.headerBytesSent += Int64(headCount) }
     if output.isEmpty, transfer.upload.isComplete { transfer.times.sent = transfer.times.ready }
     if !transfer.upload.isOver || !output.isEmpty { engine.need(.send, for: transfer) }

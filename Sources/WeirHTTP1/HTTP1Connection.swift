@@ -62,7 +62,7 @@ final class HTTP1Connection {
     transfer.times.ready = now
     transfer.times.lastProgress = now
     transfer.tally.remoteAddress = stream.remoteAddress
-    transfer.tally.remotePort = stream.remotePort
+    transfer.tally.remotePort = stream.remoteAddress == nil ? nil : stream.remotePort
     armSilence(transfer)
     sendHead(of: transfer)
   }

@@ -47,7 +47,12 @@ package final class HTTP1Transfer {
   @exclusivity(unchecked) var takesIdle = false
   @exclusivity(unchecked) var upload: Upload
   @exclusivity(unchecked) var times: ExchangeTimes
-  @exclusivity(unchecked) var tally = ExchangeTally()
+  /// What is measured already; the rest is filled in by `report`.
+  @exclusivity(unchecked) var tally: TransferReport
+  /// Whether anything of the request was handed to the system, on the present connection.
+  @exclusivity(unchecked) var hasSent = false
+  /// The report on the connection that was opened for the transfer, if it was used.
+  @exclusivity(unchecked) var dialled: TransferReport?
 
   init(
     _ spec: consuming TransferSpec, at place: RequestPlace, headers: PreparedHeaders, delegate: any TransferDelegate,
@@ -55,6 +60,7 @@ package final class HTTP1Transfer {
   ) {
     upload = Upload(spec.body, expectsContinue: headers.expectsContinue, isForHead: spec.method == "HEAD")
     times = ExchangeTimes(start: .now)
+    tally = TransferReport(startTime: times.start, total: 0)
     silenceTimeout = spec.silenceTimeout
     self.spec = spec
     self.headers = headers
@@ -70,7 +76,7 @@ package final class HTTP1Transfer {
   }
 
   /// Whether the request was begun on a connection that had not been opened for it.
-  var isReused: Bool { times.ready != nil && tally.dialled == nil }
+  var isReused: Bool { times.ready != nil && dialled == nil }
 
   /// Whether the transfer waits for its user, so that the peer is not to blame for the silence.
   var isHeldByUser: Bool {
@@ -82,8 +88,7 @@ extension HTTP1Transfer: TransferHandle {
   package func cancel() {
     guard state != .finished else { return }
     engine.loop.preconditionCurrent()
-    fail(.cancelled)
-    engine.need(.end, for: self)
+    failLater(.cancelled)
   }
 
   package func pauseReceiving() {
@@ -131,17 +136,11 @@ extension HTTP1Transfer: TransferHandle {
 
   package func report() -> TransferReport {
     let end = MonotonicTime.now
-    var report = TransferReport(startTime: times.start, total: end.seconds(since: times.start))
+    var report = tally
+    report.total = end.seconds(since: times.start)
     report.bytesSent = upload.sent
-    report.headerBytesSent = tally.headerBytesSent
-    report.bytesReceivedOnWire = tally.bodyBytes
-    report.headerBytes = tally.headerBytes
     report.isReusedConnection = isReused
-    report.staleRetries = tally.staleRetries
-    report.version = tally.version
-    report.remoteAddress = tally.remoteAddress
-    report.remotePort = tally.remoteAddress == nil ? nil : tally.remotePort
-    if let dialled = tally.dialled ?? opening?.report() {
+    if let dialled = dialled ?? opening?.report() {
       // An attempt that failed has opened none.
       report.connectionsOpened = times.ready == nil ? 0 : dialled.connectionsOpened
       report.phases = dialled.phases
@@ -150,22 +149,6 @@ extension HTTP1Transfer: TransferHandle {
     times.add(to: &report.phases, until: end)
     return report
   }
-}
-
-/// The counts of an exchange and the facts about its connection.
-struct ExchangeTally {
-  /// Whether anything of the request was handed to the system, on the present connection.
-  var hasSent = false
-  var headerBytesSent: Int64 = 0
-  var headerBytes: Int64 = 0
-  var bodyBytes: Int64 = 0
-  /// How often the request was sent again, or another connection was taken, because an idle connection was dead.
-  var staleRetries = 0
-  var version: HTTPVersionNumber?
-  var remoteAddress: String?
-  var remotePort = 0
-  /// The report on the connection that was opened for the transfer, if it was used.
-  var dialled: TransferReport?
 }
 
 extension HTTP1Transfer {
@@ -211,8 +194,8 @@ extension HTTP1Transfer {
     connection?.finish(isReusable: false)
     upload.startAgain()
     times.startAgain()
-    tally.hasSent = false
-    tally.dialled = nil
+    hasSent = false
+    dialled = nil
     engine.open(self, isFresh: true)
   }
 

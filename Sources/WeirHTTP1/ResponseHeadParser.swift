@@ -117,7 +117,7 @@ struct ResponseHeadParser {
     if octets[text.lowerBound].isBlank {
       try takeContinuation(octets, text)
     } else {
-      let field = try Self.field(octets, text)
+      let field = try FieldLine(strictly: octets, in: text)
       // The fields of an interim response frame nothing.
       if statusLine.isInterim {
         framing.takeOther()
@@ -163,20 +163,6 @@ struct ResponseHeadParser {
     guard line.status >= 100 else { throw .malformedHead(.status) }
     if text.hasBreak(in: 0..<text.count) { throw .malformedHead(.reason) }
     return line
-  }
-
-  private static func field(
-    _ octets: UnsafeRawBufferPointer, _ text: Range<Int>
-  ) throws(ResponseDefect) -> FieldLine {
-    do throws(FieldLine.Defect) {
-      return try FieldLine(strictly: octets, in: text)
-    } catch {
-      switch error {
-      case .folded: throw .malformedHead(.fold)
-      case .name: throw .malformedHead(.fieldName)
-      case .value: throw .malformedHead(.fieldValue)
-      }
-    }
   }
 
   /// The head with each folded line joined to the line before.

@@ -1,4 +1,5 @@
 import CLinux
+import Dispatch
 import Glibc
 
 /// Runs `body` on a new thread, which ends when `body` returns. Throws if the system has no thread to give.
@@ -11,6 +12,15 @@ package func startDetachedThread(name: String, _ body: @escaping @Sendable () ->
     throw Errno(rawValue: failure)
   }
   pthread_detach(id)
+}
+
+/// Runs `body` on a new thread or, if the system has none to give, on one of Dispatch's, which are better than none.
+func startThread(name: String, _ body: @escaping @Sendable () -> Void) {
+  do {
+    try startDetachedThread(name: name, body)
+  } catch {
+    DispatchQueue.global().async(execute: body)
+  }
 }
 
 /// The arguments of a new thread: retained by the creator and released by the thread.

@@ -84,7 +84,7 @@ private final class WorkerPoolCore: Sendable {
     case .refused: return false
     case .queued: break
     case .wake(let idle): idle.signal()
-    case .thread: startThread()
+    case .thread: startThread(name: name) { self.work() }
     }
     return true
   }
@@ -97,15 +97,6 @@ private final class WorkerPoolCore: Sendable {
       return state.idle
     }
     for thread in idle { thread.signal() }
-  }
-
-  private func startThread() {
-    do {
-      try startDetachedThread(name: name) { self.work() }
-    } catch {
-      // The system has no thread for the pool; Dispatch's shared threads are better than none.
-      DispatchQueue.global().async { self.work() }
-    }
   }
 
   private func work() {

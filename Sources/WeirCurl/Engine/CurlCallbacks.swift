@@ -78,15 +78,10 @@ func curlSocketInterest(
   with(context, or: 0) { (engine: TransferEngine) in
     engine.want(socket, IOEvents(curlPoll: what))
     guard let easy else { return 0 }
-    if what == CURL_POLL_REMOVE, CurlLibrary.forgetsNextAddress {
-      return with(weir_easy_get_private(easy), or: 0) { (transfer: Transfer) in
-        transfer.loses(socket)
-        return 0
-      }
-    }
-    guard what & CURL_POLL_IN != 0 else { return 0 }
+    let loses = what == CURL_POLL_REMOVE && CurlLibrary.forgetsNextAddress
+    guard loses || what & CURL_POLL_IN != 0 else { return 0 }
     return with(weir_easy_get_private(easy), or: 0) { (transfer: Transfer) in
-      transfer.takes(socket)
+      if loses { transfer.loses(socket) } else { transfer.takes(socket) }
       return 0
     }
   }
@@ -118,12 +113,9 @@ private func with<Object: AnyObject, Answer>(
 extension IOEvents {
   /// The events that libcurl asks for in its socket callback.
   init(curlPoll what: CInt) {
-    switch what {
-    case CURL_POLL_IN: self = .read
-    case CURL_POLL_OUT: self = .write
-    case CURL_POLL_INOUT: self = .read.union(.write)
-    default: self.init(rawValue: 0)
-    }
+    self = []
+    if what & CURL_POLL_IN != 0 { insert(.read) }
+    if what & CURL_POLL_OUT != 0 { insert(.write) }
   }
 
   /// The events as `curl_multi_socket_action` takes them.

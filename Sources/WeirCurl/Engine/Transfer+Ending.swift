@@ -52,7 +52,10 @@ extension Transfer {
     report.remotePort = remoteAddress == nil ? nil : Int(remotePort)
     report.peer = peer
     if let easy = handle?.easy {
-      readNumbers(easy, &report)
+      report.headerBytesSent = Int64(weir_easy_get_long(easy, CURLINFO_REQUEST_SIZE))
+      report.bytesSent = uploaded
+      report.connectionsOpened = weir_easy_get_long(easy, CURLINFO_NUM_CONNECTS)
+      report.isReusedConnection = report.connectionsOpened == 0 && repeats.requests > 0
       readConnection(easy, to: end, &report)
     }
     var times = clock
@@ -60,13 +63,6 @@ extension Transfer {
     if sending.isEmpty || sending.isInline { times.sent = times.sent ?? times.ready }
     times.add(to: &report.phases, until: end)
     return report
-  }
-
-  private func readNumbers(_ easy: UnsafeMutableRawPointer, _ report: inout TransferReport) {
-    report.headerBytesSent = Int64(weir_easy_get_long(easy, CURLINFO_REQUEST_SIZE))
-    report.bytesSent = uploaded
-    report.connectionsOpened = weir_easy_get_long(easy, CURLINFO_NUM_CONNECTS)
-    report.isReusedConnection = report.connectionsOpened == 0 && repeats.requests > 0
   }
 
   /// The phases of making a connection. A phase that was under way when the transfer ended counts up to that end, as it

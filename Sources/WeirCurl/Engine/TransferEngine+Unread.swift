@@ -126,19 +126,22 @@ struct UnreadResponse {
   }
 
   private enum Place {
+    /// The greatest number for a body up to the end of the connection.
     case body(left: Int64)
-    case bodyToEnd
-    case chunks(ChunkedCoding)
+    case chunks
     case end
     case cut
   }
 
   let bytes: [UInt8]
   private var position = 0
-  private var place = Place.bodyToEnd
+  private var place = Place.body(left: .max)
+  private var chunks: ChunkedCoding
 
   init(_ bytes: [UInt8]) {
     self.bytes = bytes
+    // The trailers are bounded by what was kept of the response.
+    chunks = ChunkedCoding(maximumTrailers: bytes.count, isTolerant: true)
   }
 
   /// The next line, including its line end; nil when no complete line is left.
@@ -150,14 +153,7 @@ struct UnreadResponse {
 
   /// The head is over.
   mutating func bodyBegins(_ framing: ResponseFraming, hasBody: Bool) {
-    if !hasBody {
-      place = .end
-    } else if framing.isChunked {
-      // The trailers are bounded by what was kept of the response.
-      place = .chunks(ChunkedCoding(maximumTrailers: bytes.count, isTolerant: true))
-    } else {
-      place = framing.contentLength.map { .body(left: $0) } ?? .bodyToEnd
-    }
+    place = !hasBody ? .end : framing.isChunked ? .chunks : .body(left: framing.contentLength ?? .max)
   }
 
   /// The next piece of the body, of at most `count` bytes.
@@ -169,11 +165,7 @@ struct UnreadResponse {
         let taken = take(min(count, Int(clamping: left)))
         place = .body(left: left - Int64(taken.count))
         return taken.isEmpty ? .cut : .bytes(taken)
-      case .bodyToEnd:
-        let taken = take(count)
-        return taken.isEmpty ? .cut : .bytes(taken)
-      case .chunks(let coding):
-        if let piece = takeChunks(coding, atMost: count) { return piece }
+      case .chunks: if let piece = takeChunks(atMost: count) { return piece }
       case .end: return .end
       case .cut: return .cut
       }
@@ -187,17 +179,13 @@ struct UnreadResponse {
   }
 
   /// The next piece of a chunked body among the next `count` bytes; nil if they have only framing.
-  private mutating func takeChunks(_ coding: ChunkedCoding, atMost count: Int) -> Piece? {
+  private mutating func takeChunks(atMost count: Int) -> Piece? {
     guard position < bytes.count else { return .cut }
-    let end = position + min(count, bytes.count - position)
-    var coding = coding
-    var next = position
+    let (bytes, end) = (bytes, position + min(count, bytes.count - position))
     do throws(ChunkedCoding.Defect) {
       let step = try bytes.span.extracting(0..<end).withUnsafeBytes { (bytes) throws(ChunkedCoding.Defect) in
-        try coding.parse(bytes, at: &next)
+        try chunks.parse(bytes, at: &position)
       }
-      position = next
-      place = .chunks(coding)
       switch step {
       case .data(let range): return .bytes(range)
       case .end: place = .end

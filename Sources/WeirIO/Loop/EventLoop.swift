@@ -10,18 +10,14 @@ package final class EventLoop: Sendable {
   /// - Parameter name: the thread's name, of which Linux shows the first 15 bytes.
   package init(name: String) throws(Errno) {
     core = try LoopCore()
-    try core.start(name: name)
+    try startDetachedThread(name: name) { [core] in core.run() }
   }
 
   /// A loop for a process that has no descriptors left. It hosts jobs and timers, so that requests are at least
   /// answered with an error, and registers no descriptors.
   package init(withoutDescriptors name: String) {
     core = LoopCore(ringing: DispatchSemaphore(value: 0))
-    do {
-      try core.start(name: name)
-    } catch {
-      core.startOnSharedThread()
-    }
+    startThread(name: name) { [core] in core.run() }
   }
 
   deinit {

@@ -27,16 +27,7 @@ final class LoopCore: @unchecked Sendable {
   @inline(__always)
   var isCurrent: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) }
 
-  func start(name: String) throws(Errno) {
-    try startDetachedThread(name: name) { self.run() }
-  }
-
-  /// Runs the loop on a thread that Dispatch has already, for a system that has no new thread to give.
-  func startOnSharedThread() {
-    DispatchQueue.global().async { self.run() }
-  }
-
-  private func run() {
+  func run() {
     thread.store(UInt(pthread_self()), ordering: .relaxed)
     var isStopped = false
     while !(isStopped && confined.jobs.isEmpty) {
