@@ -6,21 +6,13 @@ import CZlib
 /// It holds about 256 KiB; `reset` lets one serve many bodies. Not thread-safe.
 package final class Deflater {
   /// How much of the input must have been written when a call returns.
-  package enum Flush: Hashable, Sendable {
+  package enum Flush: Int32, Sendable {
     /// zlib decides, for the best compression.
-    case none
+    case none = 0  // Z_NO_FLUSH
     /// The receiver can decode all input so far.
-    case sync
+    case sync = 2  // Z_SYNC_FLUSH
     /// The stream ends: only `reset` may follow.
-    case finish
-
-    fileprivate var code: Int32 {
-      switch self {
-      case .none: Z_NO_FLUSH
-      case .sync: Z_SYNC_FLUSH
-      case .finish: Z_FINISH
-      }
-    }
+    case finish = 4  // Z_FINISH
   }
 
   // zlib keeps a pointer back to the z_stream, so it needs an address of its own.
@@ -87,7 +79,7 @@ package final class Deflater {
     repeat {
       stream.pointee.next_out = scratch.baseAddress?.assumingMemoryBound(to: UInt8.self)
       stream.pointee.avail_out = UInt32(scratch.count)
-      let code = deflate(stream, flush.code)
+      let code = deflate(stream, flush.rawValue)
       guard code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR else {
         throw CompressionError(code: code, message: stream.pointee.msg)
       }
@@ -106,12 +98,5 @@ package enum Compression {
     var output: [UInt8] = []
     try Deflater(coding, level: level).feed(bytes, flush: .finish) { output.append(contentsOf: $0) }
     return output
-  }
-
-  /// `bytes`, compressed.
-  package static func deflate(
-    _ bytes: [UInt8], _ coding: ContentCoding, level: Int? = nil
-  ) throws(CompressionError) -> [UInt8] {
-    try bytes.span.withUnsafeBytes { input throws(CompressionError) in try deflate(input, coding, level: level) }
   }
 }

@@ -175,14 +175,9 @@ package struct DecodeLimits: Hashable, Sendable {
   /// byte.
   func allowance(received: Int64) -> (bytes: Int64, error: CompressionError) {
     let bySize = size ?? .max
-    guard let ratio, let byRatio = Self.product(ratio, received) else { return (bySize, .sizeLimit(bySize)) }
-    let bytes = max(ratioFloor, byRatio)
+    // Where the product exceeds an Int64, there is no limit in practice.
+    guard let ratio, ratio * Double(received) < 9e18 else { return (bySize, .sizeLimit(bySize)) }
+    let bytes = max(ratioFloor, Int64(ratio * Double(received)))
     return bytes < bySize ? (bytes, .ratioLimit(ratio)) : (bySize, .sizeLimit(bySize))
-  }
-
-  /// Nil where the product exceeds an Int64: in practice there is no limit then.
-  private static func product(_ ratio: Double, _ received: Int64) -> Int64? {
-    let product = ratio * Double(received)
-    return product < 9e18 ? Int64(product) : nil
   }
 }

@@ -170,8 +170,6 @@ package final class PreparedHeaders {
     self.block = block
   }
 
-  /// Why the lines can't be sent; a transfer with them fails. Nil if they can.
-  package var defect: String? { block.defect }
   package var expectsContinue: Bool { block.noted.contains(.expect) }
   /// Whether the lines hold an Authorization field.
   package var hasAuthorization: Bool { block.noted.contains(.authorization) }

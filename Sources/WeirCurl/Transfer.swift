@@ -2,7 +2,7 @@ internal import WeirHTTP
 internal import WeirIO
 
 /// One attempt: a request on its way and the response to it. Confined to its engine's loop.
-package final class Transfer {
+package final class Transfer: TransferHandle {
   enum State: UInt8 {
     /// libcurl does not have the transfer yet, or gave it back until its name may be looked up.
     case waiting
@@ -150,6 +150,12 @@ package final class Transfer {
     silenceTimeout = seconds
     if let handle { engine.armSilence(handle, self) }
   }
+
+  package func handOver(to delegate: any TransferDelegate) { self.delegate = delegate }
+
+  package func omitEndNotice() {}
+
+  package var hasSwitched: Bool { false }
 
   package var mayBeAuthenticated: Bool { spec.canRepeatBody && !headers.hasAuthorization }
 

@@ -62,7 +62,6 @@ package final class TransferEngine {
   var pinned: [CInt: SocketStream] = [:]
   /// The handles of TLS connections that were closed while libcurl was being called.
   var unpinned: [EasyHandle] = []
-  let noHeaders = PreparedHeaders(HeaderBlock())
   let nextTurnTimer = LoopTimer()
   var extraPolls = ExtraPolls()
   let extraPollTimer = LoopTimer()
@@ -183,12 +182,6 @@ extension TransferEngine: EventHandler, TimerHandler {
     loop.schedule(timeouts.timer, at: due, handler: self)
   }
 
-  /// The loop could not watch a socket; its transfer must not wait forever.
-  func socketFailed(_ fd: CInt) {
-    unwatched.append(fd)
-    scheduleFlush()
-  }
-
   func serveTimeouts() {
     timeouts.beginServing()
     act(weir_socket_timeout, 0)
@@ -217,9 +210,9 @@ extension TransferEngine: EventHandler, TimerHandler {
   /// Marks the time during which libcurl must not be entered again.
   func inside(_ call: () -> Void) {
     isInside = true
-    watch.enter()
+    watch.crosses()
     call()
-    watch.leave()
+    watch.crosses()
     isInside = false
   }
 
@@ -267,10 +260,6 @@ extension TransferEngine {
     return multi
   }
 
-  func want(_ fd: CInt, _ events: IOEvents) {
-    apply(sockets.want(fd, events), to: fd)
-  }
-
   func timeoutChanged(_ milliseconds: Int) {
     timeouts.set(milliseconds: milliseconds, now: milliseconds > 0 ? .now : now)
     if timeouts.isDueNow { scheduleFlush() } else { armTimeouts() }
@@ -286,7 +275,9 @@ extension TransferEngine {
       }
     } catch {
       sockets.forgetRegistration(fd)
-      socketFailed(fd)
+      // The transfer of a socket that can't be watched must not wait for ever.
+      unwatched.append(fd)
+      scheduleFlush()
     }
   }
 
@@ -294,12 +285,6 @@ extension TransferEngine {
     let socket = OpenedSocket(descriptor: fd)
     if let stale = sockets.open(socket, tag: tag) { forget(fd, stale) }
     return socket
-  }
-
-  /// Tells the observer of an established connection, once.
-  func announce(_ fd: CInt) {
-    let (isNew, tag) = sockets.connected(fd)
-    if isNew { observer?.engineDidOpenConnection(tag: tag) }
   }
 
   func closeSocket(_ fd: CInt) -> CInt {
@@ -329,11 +314,7 @@ extension TransferEngine {
 
   /// Removes the sockets that libcurl has not closed through our callback by the time its multi handle is gone.
   func closeRemainingSockets() {
-    for fd in sockets.registeredDescriptors where !sockets.isOwn(fd) {
-      loop.unregister(fd)
-      sockets.forgetRegistration(fd)
-    }
-    for fd in sockets.ownDescriptors {
+    for fd in sockets.descriptors {
       if let closed = sockets.close(fd) { forget(fd, closed) }
     }
   }

@@ -26,14 +26,6 @@ package protocol TransferHandle: AnyObject {
   var mayBeAuthenticated: Bool { get }
 }
 
-extension Transfer: TransferHandle {
-  package func handOver(to delegate: any TransferDelegate) { self.delegate = delegate }
-
-  package var hasSwitched: Bool { false }
-
-  package func omitEndNotice() {}
-}
-
 /// A delegate's answer to a head or to bytes of the body.
 package enum Flow: Sendable {
   /// The head or the bytes were taken; continue.

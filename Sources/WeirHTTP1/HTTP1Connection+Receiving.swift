@@ -60,7 +60,10 @@ extension HTTP1Connection {
       finishIfDone(transfer)
       return self.transfer === transfer
     }
-    if transfer.times.firstByte == nil, !bytes.isEmpty { noteFirstByte(transfer) }
+    if transfer.times.firstByte == nil, !bytes.isEmpty {
+      transfer.times.firstByte = .now
+      reportSent(transfer)
+    }
     var rest = bytes
     while true {
       let event: ResponseParser.Event
@@ -131,11 +134,6 @@ extension HTTP1Connection {
     kept.append(contentsOf: UnsafeRawBufferPointer(rebasing: rest[max(consumed, content)...]))
     keptContent = content
     ignore()
-  }
-
-  private func noteFirstByte(_ transfer: HTTP1Transfer) {
-    transfer.times.firstByte = .now
-    reportSent(transfer)
   }
 
   /// Takes the final head; false if the exchange is over.

@@ -183,20 +183,19 @@ extension HTTP1Connection {
 
   /// Sends the bytes, or keeps what the system does not take.
   private func write(_ bytes: UnsafeRawBufferPointer, content: Int, framing: Int, _ transfer: HTTP1Transfer) {
+    var taken = 0
     switch stream.send(bytes) {
-    case .bytes(let count) where count == bytes.count:
-      transfer.times.lastProgress = engine.loop.turnTime
-      transfer.upload.sent = transfer.upload.supplied
     case .bytes(let count):
       transfer.times.lastProgress = engine.loop.turnTime
-      output.set(bytes, content: content, framing: framing)
-      output.taken(count)
-      transfer.upload.sent = transfer.upload.supplied - Int64(output.contentLeft)
-    case .later:
-      output.set(bytes, content: content, framing: framing)
-      transfer.upload.sent = transfer.upload.supplied - Int64(content)
-    case .failed(let error): sendingFailed(error, transfer)
+      taken = count
+    case .later: break
+    case .failed(let error): return sendingFailed(error, transfer)
     }
+    if taken < bytes.count {
+      output.set(bytes, content: content, framing: framing)
+      output.taken(taken)
+    }
+    transfer.upload.sent = transfer.upload.supplied - Int64(output.contentLeft)
   }
 
   private func flush(_ transfer: HTTP1Transfer) {

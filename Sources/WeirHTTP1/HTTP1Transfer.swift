@@ -201,7 +201,7 @@ extension HTTP1Transfer {
 
   /// Why the request can't be sent; nil if it can.
   func defect() -> TransferError? {
-    if let defect = headers.defect ?? RequestRules.defect(of: spec) {
+    if let defect = headers.block.defect ?? RequestRules.defect(of: spec) {
       return TransferError(.invalidRequest, message: defect)
     }
     return engine.dialler.main.refusalOfLiteral(spec)

@@ -46,6 +46,7 @@ package struct ResponseParser: Sendable {
   private var chunks: ChunkedCoding
   private var framing = ResponseFraming()
   private var finishedHeadBytes = 0
+  private var hasBody = false
 
   /// Whether a byte of a response was taken.
   package private(set) var hasBegun = false
@@ -125,10 +126,6 @@ package struct ResponseParser: Sendable {
     return !hasBody || framing.isChunked || framing.contentLength != nil
   }
 
-  private var hasBody: Bool {
-    status >= 200 && status != 204 && status != 304 && !requestIsHead
-  }
-
   private mutating func advance(
     _ input: UnsafeRawBufferPointer
   ) throws(ResponseDefect) -> (event: Event, consumed: Int) {
@@ -182,6 +179,7 @@ package struct ResponseParser: Sendable {
     heads.release()
     status = line.status
     version = line.version
+    hasBody = line.mayHaveBody && !requestIsHead
     if line.status == 101 {
       stage = .upToEnd
     } else if !hasBody {

@@ -4,7 +4,11 @@ import Glibc
 
 /// Runs `body` on a new thread, which ends when `body` returns. Throws if the system has no thread to give.
 package func startDetachedThread(name: String, _ body: @escaping @Sendable () -> Void) throws(Errno) {
-  let start = Unmanaged.passRetained(ThreadStart(name: name, body: body))
+  let start = Unmanaged.passRetained(
+    ThreadStart {
+      pthread_setname_np(pthread_self(), String(name.prefix(15)))
+      body()
+    })
   var id = pthread_t()
   let failure = withSignalsBlocked { pthread_create(&id, nil, threadMain, start.toOpaque()) }
   guard failure == 0 else {
@@ -23,22 +27,18 @@ func startThread(name: String, _ body: @escaping @Sendable () -> Void) {
   }
 }
 
-/// The arguments of a new thread: retained by the creator and released by the thread.
+/// The argument of a new thread: retained by the creator and released by the thread.
 private final class ThreadStart: Sendable {
-  let name: String
   let body: @Sendable () -> Void
 
-  init(name: String, body: @escaping @Sendable () -> Void) {
-    self.name = name
+  init(_ body: @escaping @Sendable () -> Void) {
     self.body = body
   }
 }
 
 private func threadMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
   guard let argument else { return nil }
-  let start = Unmanaged<ThreadStart>.fromOpaque(argument).takeRetainedValue()
-  pthread_setname_np(pthread_self(), String(start.name.prefix(15)))
-  start.body()
+  Unmanaged<ThreadStart>.fromOpaque(argument).takeRetainedValue().body()
   return nil
 }
 

@@ -11,6 +11,13 @@ package enum PackedForm: Sendable {
 
 extension Compression {
   /// `bytes`, compressed.
+  package static func deflate(
+    _ bytes: [UInt8], _ coding: ContentCoding, level: Int? = nil
+  ) throws(CompressionError) -> [UInt8] {
+    try bytes.span.withUnsafeBytes { input throws(CompressionError) in try deflate(input, coding, level: level) }
+  }
+
+  /// `bytes`, compressed.
   package static func pack(_ bytes: [UInt8], _ form: PackedForm) throws(CompressionError) -> [UInt8] {
     switch form {
     case .gzip: try deflate(bytes, .gzip)

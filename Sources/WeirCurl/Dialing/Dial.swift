@@ -57,7 +57,7 @@ extension TransferEngine {
     spec.method = "GET"
     spec.body = .none
     let dial = Dial(receiver)
-    let transfer = Transfer(spec: spec, headers: noHeaders, delegate: dial, engine: self)
+    let transfer = Transfer(spec: spec, headers: PreparedHeaders(HeaderBlock()), delegate: dial, engine: self)
     transfer.dialled = dial
     dial.attempt = transfer
     begin(transfer)
@@ -68,8 +68,7 @@ extension TransferEngine {
   func finishDial(_ dial: Dial, _ transfer: Transfer) {
     transfer.heldReport = transfer.report()
     dial.stream = takeConnection(of: transfer)
-    let isLost = dial.stream == nil
-    finish(transfer, error: isLost ? TransferError(.engineFailed, message: Dial.lost) : nil)
+    finish(transfer, error: dial.stream == nil ? TransferError(.engineFailed, message: Dial.lost) : nil)
   }
 
   private func takeConnection(of transfer: Transfer) -> SocketStream? {

@@ -76,7 +76,7 @@ func curlSocketInterest(
   _ perSocket: UnsafeMutableRawPointer?
 ) -> CInt {
   with(context, or: 0) { (engine: TransferEngine) in
-    engine.want(socket, IOEvents(curlPoll: what))
+    engine.apply(engine.sockets.want(socket, IOEvents(curlPoll: what)), to: socket)
     guard let easy else { return 0 }
     let loses = what == CURL_POLL_REMOVE && CurlLibrary.forgetsNextAddress
     guard loses || what & CURL_POLL_IN != 0 else { return 0 }

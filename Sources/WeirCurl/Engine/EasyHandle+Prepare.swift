@@ -7,7 +7,7 @@ extension EasyHandle {
 
   /// Resets the handle and sets all options for `transfer`. Returns an error if the transfer can't be sent.
   func prepare(for transfer: Transfer, engine: TransferEngine) -> TransferError? {
-    if let defect = transfer.headers.defect { return TransferError(.invalidRequest, message: defect) }
+    if let defect = transfer.headers.block.defect { return TransferError(.invalidRequest, message: defect) }
     guard let scheme = Scheme(url: transfer.spec.url) else {
       return TransferError(.curl, code: .unsupportedProtocol, message: TransferError.unsupportedURL)
     }
@@ -231,8 +231,8 @@ struct OptionSetter {
     if !tls.verifiesPeer { set(CURLOPT_SSL_VERIFYPEER, 0) }
     if !tls.verifiesHost { set(CURLOPT_SSL_VERIFYHOST, 0) }
     // The newest version is the upper half of the number.
-    let newest = tls.maximumVersion.map { $0.number << 16 } ?? 0
-    set(CURLOPT_SSLVERSION, tls.minimumVersion.number | newest)
+    let newest = tls.maximumVersion.map { $0.rawValue << 16 } ?? 0
+    set(CURLOPT_SSLVERSION, tls.minimumVersion.rawValue | newest)
     if let pins = trust.pins { set(CURLOPT_PINNEDPUBLICKEY, pins) }
     if let certificate = tls.clientCertificate { setCertificate(certificate) }
   }
@@ -250,16 +250,5 @@ struct OptionSetter {
     }
     // Without a passphrase, OpenSSL would ask at the terminal for that of an encrypted key, and block the loop.
     set(CURLOPT_KEYPASSWD, certificate.passphrase ?? "")
-  }
-}
-
-extension TLSOptions.MinimumVersion {
-  fileprivate var number: Int {
-    switch self {
-    case .tls10: Int(CURL_SSLVERSION_TLSv1_0)
-    case .tls11: Int(CURL_SSLVERSION_TLSv1_1)
-    case .tls12: Int(CURL_SSLVERSION_TLSv1_2)
-    case .tls13: Int(CURL_SSLVERSION_TLSv1_3)
-    }
   }
 }

@@ -41,11 +41,6 @@ final class EasyHandle {
     return list
   }
 
-  /// Lets libcurl wait for an abandoned lookup without a time limit.
-  func waitForLookup() {
-    _ = weir_easy_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, PreparedOptions.longestTimeout)
-  }
-
   /// Makes the handle like new, except for its connections and caches, which belong to the multi handle. Returns false
   /// when there is no memory for that.
   ///

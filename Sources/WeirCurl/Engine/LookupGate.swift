@@ -136,12 +136,6 @@ extension TransferEngine {
     return true
   }
 
-  /// A transfer that waits for a lookup ends.
-  func leaveLookups(_ transfer: Transfer) {
-    guard transfer.lookup == .waiting else { return }
-    caches.lookups.leave(transfer.lookupTicket, for: transfer.lookupName)
-  }
-
   private func startPostponedLookups() {
     while let transfer = caches.lookups.next() {
       goOn(transfer)

@@ -31,11 +31,8 @@ final class ReadWatch: Sendable {
 
   // MARK: On the loop
 
-  func enter() { step() }
-
-  func leave() { step() }
-
-  private func step() {
+  /// libcurl is about to be entered, or was left.
+  func crosses() {
     calls.store(calls.load(ordering: .relaxed) &+ 1, ordering: .releasing)
   }
 

@@ -208,13 +208,8 @@ struct SocketTable {
     if let index = index(of: fd) { entries[index].registered = [] }
   }
 
-  var registeredDescriptors: [CInt] {
-    entries.indices.filter { !entries[$0].registered.isEmpty }.map { CInt($0) }
-  }
-
-  var ownDescriptors: [CInt] {
-    entries.indices.filter { entries[$0].isOwn }.map { CInt($0) }
-  }
+  /// All descriptors up to the greatest that was known.
+  var descriptors: Range<CInt> { 0..<CInt(entries.count) }
 
   /// The descriptors with an established connection.
   var connections: [CInt] { entries.indices.filter { entries[$0].isConnected }.map { CInt($0) } }

@@ -115,7 +115,8 @@ extension TransferEngine {
   func didConnect(_ transfer: Transfer, localPort: CInt) {
     for fd in reconcile(transfer) {
       if let port = SocketAddress(localOf: fd)?.port, CInt(port) == localPort { sockets.setLocalPort(fd, localPort) }
-      announce(fd)
+      let (isNew, tag) = sockets.connected(fd)
+      if isNew { observer?.engineDidOpenConnection(tag: tag) }
     }
   }
 

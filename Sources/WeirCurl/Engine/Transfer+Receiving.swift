@@ -132,10 +132,11 @@ extension Transfer {
   }
 
   private func beginHead(_ line: UnsafeRawBufferPointer) -> Bool {
-    guard let status = StatusLine(line), status.isPlausible(asFor: expectation) else {
+    // Statuses above 599 are outside RFC 9110's range, but in use, and framed like any other.
+    guard let line = StatusLine(line), line.status >= 100, line.version.major == 1 || expectation != .http1 else {
       return fail(.invalidStatusLine)
     }
-    receiving.statusLine = status
+    receiving.statusLine = line
     return true
   }
 
@@ -161,7 +162,10 @@ extension Transfer {
       receiving.phase = .provisional
       return true
     }
-    if mayAnswer(line.status, receiving.head) {
+    // libcurl has credentials for such a challenge, and may answer the head with them.
+    if line.status == 407, offersProxyCredential,
+      Challenges.are(of: Challenges.answerable, in: receiving.head, field: "proxy-authenticate")
+    {
       receiving.phase = .provisional
       // libcurl does not answer a second challenge, but treats it like any other head.
       if answeredChallenges > 0 { endUpload(line.version) }
@@ -169,12 +173,6 @@ extension Transfer {
     }
     if line.status >= 300 { endUpload(line.version) }
     return deliverHead()
-  }
-
-  /// Whether libcurl has credentials for such a challenge, and may answer the head with them.
-  private func mayAnswer(_ status: Int, _ head: [UInt8]) -> Bool {
-    status == 407 && offersProxyCredential
-      && Challenges.are(of: Challenges.answerable, in: head, field: "proxy-authenticate")
   }
 
   /// libcurl is about to send the request again. The delegate hears of the challenge that it answers; another head
@@ -254,12 +252,5 @@ extension Transfer {
     }
     engine.continueNextTurn(self)
     return true
-  }
-}
-
-extension StatusLine {
-  /// Statuses above 599 are outside RFC 9110's range, but in use, and framed like any other.
-  func isPlausible(asFor expectation: ProtocolExpectation) -> Bool {
-    status >= 100 && (version.major == 1 || expectation != .http1)
   }
 }

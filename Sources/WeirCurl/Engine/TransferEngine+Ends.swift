@@ -36,7 +36,9 @@ extension TransferEngine {
     let report = transfer.report()
     transfer.state = .abandoned
     transfer.fail(.cancelled)
-    if let handle = transfer.handle { handle.waitForLookup() }
+    if let handle = transfer.handle {
+      _ = weir_easy_set_long(handle.easy, CURLOPT_CONNECTTIMEOUT_MS, PreparedOptions.longestTimeout)
+    }
     tell(transfer, error, report)
   }
 
@@ -86,7 +88,7 @@ extension TransferEngine {
 
   /// Takes the handle back from libcurl and returns it to the pool.
   func release(_ transfer: Transfer) {
-    leaveLookups(transfer)
+    if transfer.lookup == .waiting { caches.lookups.leave(transfer.lookupTicket, for: transfer.lookupName) }
     guard let handle = transfer.handle else { return endLookup(of: transfer) }
     if transfer.state == .running || transfer.state == .abandoned, let multi {
       curl_multi_remove_handle(multi, handle.easy)

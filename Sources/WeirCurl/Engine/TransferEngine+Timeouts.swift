@@ -42,9 +42,7 @@ extension TransferEngine {
 
 extension EasyHandle: TimerHandler {
   func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
-    guard let transfer else { return }
-    let engine = transfer.engine
-    engine.checkSilence(self, transfer)
+    if let transfer { transfer.engine.checkSilence(self, transfer) }
   }
 }
 

@@ -149,12 +149,8 @@ package enum CertificateDefect: Sendable, Hashable {
   ///   - result: The verify result of a transfer that failed with ``CurlCode/peerFailedVerification``.
   ///   - isOpenSSL: Whether the number has OpenSSL's meaning.
   package init(verifyResult result: Int, isOpenSSL: Bool = true) {
-    guard isOpenSSL else {
-      self = .other
-      return
-    }
     self =
-      switch result {
+      switch isOpenSSL ? result : nil {
       // libcurl compares the names itself, before it reads the result; 1 is the result's initial value.
       case 0, 1, 62, 64: .wrongHost
       case 10, 14: .expired

@@ -99,8 +99,10 @@ package struct TLSOptions: Sendable, Hashable {
     case pem([UInt8])
   }
 
-  package enum MinimumVersion: Sendable, Hashable {
-    case tls10, tls11, tls12, tls13
+  /// Each with the number that libcurl has for it (CURL_SSLVERSION_TLSv1_0 and the following).
+  package enum MinimumVersion: Int, Sendable {
+    case tls10 = 4
+    case tls11, tls12, tls13
   }
 
   package var roots: Roots = .system

@@ -47,7 +47,7 @@ struct DemoResponse: Equatable {
   private init(gzip text: String) {
     self.init(200, text)
     do {
-      body = try Compression.deflate(body, .gzip)
+      body = try body.span.withUnsafeBytes { body throws(CompressionError) in try Compression.deflate(body, .gzip) }
       fields.append(HeaderRule(name: "Content-Encoding", value: "gzip"))
     } catch {
       self.init(500, "zlib: \(error)\n")

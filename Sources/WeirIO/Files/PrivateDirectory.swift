@@ -22,7 +22,9 @@ package struct PrivateDirectory: Sendable {
 
   /// A descriptor of the directory, which the caller closes.
   package func open(makingIt: Bool) throws(Errno) -> CInt {
-    if makingIt { try makeIfMissing() }
+    if makingIt {
+      do { try FileSystem.makeDirectory(path, permissions: 0o700) } catch .exists {}
+    }
     let descriptor = try FileSystem.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
     do throws(Errno) {
       let status = try FileSystem.status(of: descriptor)
@@ -31,14 +33,6 @@ package struct PrivateDirectory: Sendable {
     } catch {
       FileSystem.close(descriptor)
       throw error
-    }
-  }
-
-  private func makeIfMissing() throws(Errno) {
-    do throws(Errno) {
-      try FileSystem.makeDirectory(path, permissions: 0o700)
-    } catch {
-      if error != .exists { throw error }
     }
   }
 }
