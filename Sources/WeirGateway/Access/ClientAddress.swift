@@ -52,34 +52,20 @@ enum ClientAddress: Hashable, Sendable {
     }
     var count = 0
     forEachValue { value in field.forEachEntry(in: value) { _ in count += 1 } }
-    var chain = ProxyChain(trusting: proxies)
     var toSkip = max(0, count - Self.longestChain)
+    // The client as of the latest entry; nil if that is not readable. The rule is one for a walk from the end. Quoted
+    // strings can't be split from their end, so it is followed forwards.
+    var client: IPAddress?
     forEachValue { value in
       field.forEachEntry(in: value) { entry in
-        if toSkip > 0 { toSkip -= 1 } else { chain.append(field.address(in: entry)) }
+        if toSkip > 0 { return toSkip -= 1 }
+        let address = field.address(in: entry)
+        // A trusted proxy passes on the client before it, if there is one that was readable.
+        if let address, client != nil, proxies.contains(address) { return }
+        client = address
       }
     }
-    self = chain.client.map { .ip($0) } ?? peer
-  }
-}
-
-/// The entries of a field from the first to the last, of which only the client as of the latest is kept.
-///
-/// The rule is one for a walk from the end. Quoted strings can't be split from their end, so it is followed forwards.
-private struct ProxyChain {
-  private let proxies: ClientNetworks
-  /// Nil if the latest entry is not readable, or there was none.
-  private(set) var client: IPAddress?
-
-  init(trusting proxies: ClientNetworks) {
-    self.proxies = proxies
-  }
-
-  /// - Parameter address: the address in the entry; nil if it has none.
-  mutating func append(_ address: IPAddress?) {
-    // A trusted proxy passes on the client before it, if there is one that was readable.
-    if let address, client != nil, proxies.contains(address) { return }
-    client = address
+    self = client.map { .ip($0) } ?? peer
   }
 }
 

@@ -1,3 +1,4 @@
+import Synchronization
 import WeirExporter
 
 /// The credentials that a route asks its clients for.
@@ -8,4 +9,22 @@ struct RouteAuth: Sendable, Equatable {
   var realm: String?
   /// Whether the upstream gets the credentials.
   var forwards = false
+}
+
+/// The gatekeepers of the present configuration: one for each set of rules, which all workers and all routes with these
+/// rules share. A reload keeps those whose rules it has again, with the credentials that they know.
+final class Gatekeepers: Sendable {
+  private let present = Mutex<[AccessRules: Gatekeeper]>([:])
+
+  /// - Parameter rules: Those of all routes.
+  func follow(_ rules: [AccessRules]) -> [AccessRules: Gatekeeper] {
+    present.withLock { present in
+      var next: [AccessRules: Gatekeeper] = [:]
+      for rules in rules where next[rules] == nil {
+        next[rules] = present[rules] ?? Gatekeeper(rules, limits: .gateway)
+      }
+      present = next
+      return next
+    }
+  }
 }

@@ -14,11 +14,7 @@ final class AccessLog: Sendable {
   private let counters: @Sendable () -> AccessLogCounters
   private let warn: @Sendable (AccessLogNotices.Notice) -> Void
   private let queue: AccessLogQueue
-  private struct Present {
-    var writer: AccessLogWriter?
-    var target: AccessLogSettings.Target?
-  }
-  private let present = Mutex(Present())
+  private let present = Mutex<(writer: AccessLogWriter?, target: AccessLogSettings.Target?)>((nil, nil))
 
   /// - Parameters:
   ///   - counters: Makes the series, once there is a log.
@@ -40,19 +36,15 @@ final class AccessLog: Sendable {
   func prepare(_ settings: AccessLogSettings?) throws(AccessLogProblem) -> Change {
     let writer = present.withLock { $0.writer }
     guard let target = settings?.target else { return Change(place: AccessLogWriter.Place(), writer: writer) }
+    let place = AccessLogWriter.Place(target: target, output: try AccessLogOutput.open(target))
+    if let writer { return Change(place: place, writer: writer) }
     do throws(Errno) {
-      let place = AccessLogWriter.Place(target: target, output: try AccessLogOutput.open(target))
-      if let writer { return Change(place: place, writer: writer) }
-      return Change(place: place, writer: try start())
+      let started = try AccessLogWriter(queue: queue, counters: counters(), warn: warn)
+      present.withLock { $0.writer = started }
+      return Change(place: place, writer: started)
     } catch {
       throw AccessLogProblem(target: target, error: error)
     }
-  }
-
-  private func start() throws(Errno) -> AccessLogWriter {
-    let writer = try AccessLogWriter(queue: queue, counters: counters(), warn: warn)
-    present.withLock { $0.writer = writer }
-    return writer
   }
 
   /// Whether there is a place for lines.
@@ -65,13 +57,9 @@ final class AccessLog: Sendable {
 
   /// Opens the same place anew, since the file may have been renamed.
   func reopen() throws(AccessLogProblem) {
-    let (writer, target) = present.withLock { ($0.writer, $0.target) }
+    let (writer, target) = present.withLock { $0 }
     guard let writer, let target else { return }
-    do throws(Errno) {
-      writer.follow(AccessLogWriter.Place(target: target, output: try AccessLogOutput.open(target)))
-    } catch {
-      throw AccessLogProblem(target: target, error: error)
-    }
+    writer.follow(AccessLogWriter.Place(target: target, output: try AccessLogOutput.open(target)))
   }
 
   /// Writes what waits, for at most so many seconds, and ends.

@@ -25,6 +25,11 @@ final class AccessLogWriter: Sendable {
     /// When the thread has to end; nil while it has not.
     var end: MonotonicTime?
     var isOver = false
+
+    mutating func turn(lines: Int) -> Turn {
+      defer { (dropped, successor) = (0, nil) }
+      return Turn(lines: lines, dropped: dropped, successor: successor, end: end)
+    }
   }
 
   /// The findings of the thread when it looks.
@@ -42,14 +47,14 @@ final class AccessLogWriter: Sendable {
 
   /// Starts the thread, which has no place for lines yet.
   init(
-    queue: AccessLogQueue = AccessLogQueue(), counters: AccessLogCounters,
+    queue: AccessLogQueue, counters: AccessLogCounters,
     warn: @escaping @Sendable (AccessLogNotices.Notice) -> Void
   ) throws(Errno) {
     self.counters = counters
     self.warn = warn
     wakeup = try Wakeup()
     state = Mutex(State(queue: queue))
-    try startDetachedThread(name: "weir.log") { [self] in AccessLogPen(self).run() }
+    try startDetachedThread(name: "weir.log") { [self] in AccessLogThread(self).run() }
   }
 
   /// Adds lines, each of which ends with a line feed. Any thread.
@@ -85,25 +90,15 @@ final class AccessLogWriter: Sendable {
   /// Takes the lines that wait.
   func takeTurn(into buffer: inout [UInt8]) -> Turn {
     state.withLock { state in
-      let lines = state.queue.take(into: &buffer)
-      let turn = Turn(lines: lines, dropped: state.dropped, successor: state.successor, end: state.end)
-      state.dropped = 0
-      state.successor = nil
+      let turn = state.turn(lines: state.queue.take(into: &buffer))
       state.isRung = false
-      state.isAsleep = lines == 0 && turn.successor == nil && turn.end == nil
+      state.isAsleep = turn.lines == 0 && turn.successor == nil && turn.end == nil
       return turn
     }
   }
 
   /// Looks while lines that were taken can't be written. No further ring follows for lines that are added.
-  func lookMeanwhile() -> Turn {
-    state.withLock { state in
-      let turn = Turn(lines: 0, dropped: state.dropped, successor: state.successor, end: state.end)
-      state.dropped = 0
-      state.successor = nil
-      return turn
-    }
-  }
+  func lookMeanwhile() -> Turn { state.withLock { $0.turn(lines: 0) } }
 
   /// All that was taken is written or dropped.
   func settle() { state.withLock { $0.queue.settle() } }
@@ -123,4 +118,68 @@ struct AccessLogCounters: Sendable {
   let written: Counter
   let sampledOut: Counter
   let dropped: Counter
+}
+
+/// The lines that wait to be written, up to a limit of lines and of bytes. A value.
+///
+/// Lines that were taken count until they are settled, so that the limits hold for all memory of the log.
+struct AccessLogQueue {
+  static let mostLines = 8192
+  static let mostBytes = 8 << 20
+
+  private let lineLimit: Int
+  private let byteLimit: Int
+  private var bytes: [UInt8] = []
+  /// The number of lines that wait.
+  private(set) var lines = 0
+  private var takenLines = 0
+  private var takenBytes = 0
+
+  init(lines: Int = mostLines, bytes: Int = mostBytes) {
+    lineLimit = lines
+    byteLimit = bytes
+  }
+
+  /// Whether half of the lines or bytes that may wait are there.
+  var isHalfFull: Bool { (lines + takenLines) * 2 >= lineLimit || (bytes.count + takenBytes) * 2 >= byteLimit }
+
+  /// Adds lines, each of which ends with a line feed, as far as there is room.
+  ///
+  /// - Parameter count: The number of the lines.
+  /// - Returns: The number of lines at the end that are dropped.
+  mutating func add(_ octets: UnsafeRawBufferPointer, lines count: Int) -> Int {
+    let lineRoom = lineLimit - lines - takenLines
+    let byteRoom = byteLimit - bytes.count - takenBytes
+    if count <= lineRoom, octets.count <= byteRoom {
+      bytes.append(contentsOf: octets)
+      lines += count
+      return 0
+    }
+    var fitting = 0, end = 0
+    while fitting < min(count, lineRoom), let feed = octets.firstIndex(of: .lineFeed, in: end..<octets.count),
+      feed < byteRoom
+    {
+      fitting += 1
+      end = feed + 1
+    }
+    bytes.append(contentsOf: octets.octets(0..<end))
+    lines += fitting
+    return count - fitting
+  }
+
+  /// Moves the lines that wait to `buffer`, whose memory is used for those that come.
+  ///
+  /// - Returns: Their number.
+  mutating func take(into buffer: inout [UInt8]) -> Int {
+    buffer.removeAll(keepingCapacity: buffer.capacity <= Self.keptBytes)
+    swap(&bytes, &buffer)
+    (takenLines, takenBytes) = (lines, buffer.count)
+    lines = 0
+    return takenLines
+  }
+
+  /// The lines that were taken are written, or dropped.
+  mutating func settle() { (takenLines, takenBytes) = (0, 0) }
+
+  private static let keptBytes = 1 << 20
 }

@@ -24,7 +24,7 @@ final class BodyCoder {
   let turnTimer = LoopTimer()
   let flushTimer = LoopTimer()
   private let work: Work
-  private let limit: CoderLimit
+  private let limit: Gate
   private let pool: DeflaterPool?
   private var turn = MonotonicTime(nanoseconds: 0)
   private var spent = 0
@@ -32,7 +32,7 @@ final class BodyCoder {
   /// - Parameters:
   ///   - limit: One of its places has been taken, unless the work is `pass`.
   ///   - pool: Takes the compressor back.
-  init(_ work: Work, limit: CoderLimit, pool: DeflaterPool? = nil) {
+  init(_ work: Work, limit: Gate, pool: DeflaterPool? = nil) {
     self.work = work
     self.limit = limit
     self.pool = pool

@@ -1,4 +1,5 @@
 import WeirCompression
+import WeirExporter
 import WeirHTTP
 
 /// The demo origin's answer, as a function of the request. It shows each feature that an HTTP client has to handle.

@@ -1,17 +1,18 @@
 import WeirExporter
 import WeirIO
+import WeirMetrics
 import WeirServer
 import WeirTransport
 
-// The clients that may use listeners and routes, and the credentials that routes ask for.
+// The clients that may use listeners and routes, the credentials that routes ask for, and routes' limits.
 extension Forwarding {
   /// Whether the request may enter the route that was found for it, whose access rules and limits are asked in this order.
   /// If not, it has been answered, or it waits and will ask again.
   func enters(_ index: Int) -> Bool {
     route = index
-    let door = plan.plan.doors[index]
-    guard isAllowed(by: door?.clients), isWithinSize(index) else { return false }
-    if let door, !isAuthenticated(at: door) { return false }
+    let access = plan.plan.routeAccess[index]
+    guard isAllowed(by: access?.clients), isWithinSize() else { return false }
+    if let access, !isAuthenticated(for: access) { return false }
     return isWithinLimits(index)
   }
 
@@ -23,44 +24,85 @@ extension Forwarding {
   }
 
   /// Whether the request has valid credentials, if its route asks for them. If not, it has been answered, or it waits.
-  func isAuthenticated(at door: RouteDoor) -> Bool {
-    guard let gatekeeper = door.gatekeeper, !isAuthenticated else { return true }
-    let address: IPAddress? = if case .ip(let address) = client { address } else { nil }
+  func isAuthenticated(for access: RouteAccess) -> Bool {
+    guard let gatekeeper = access.gatekeeper, !isAuthenticated else { return true }
     // The exchange keeps this request as long as its client stays.
     let verdict = gatekeeper.admit(
-      exchange.head.fields.combined("Authorization"), of: address, on: exchange.loop
+      exchange.head.fields.combined("Authorization"), of: limitedAddress, on: exchange.loop
     ) { [weak self] verdict in
-      self?.isJudged(verdict, at: door)
+      self?.isJudged(verdict, for: access)
     }
-    if let verdict { return follows(verdict, at: door) }
-    exchange.onAbort = { [self] in leavesDoor() }
+    if let verdict { return follows(verdict, for: access) }
+    exchange.onAbort = { [self] in
+      isClientGone = true
+      endWithoutClient(.cancelled)
+    }
     return false
   }
 
   /// A password has been checked, for which the request has waited.
-  private func isJudged(_ verdict: Gatekeeper.Verdict, at door: RouteDoor) {
+  private func isJudged(_ verdict: Gatekeeper.Verdict, for access: RouteAccess) {
     if isOver { return }
     exchange.onAbort = nil
-    if follows(verdict, at: door) { start(method: exchange.head.method, exchange.head) }
+    if follows(verdict, for: access) { start(method: exchange.head.method, exchange.head) }
   }
 
-  /// The client has left while its password was checked.
-  private func leavesDoor() {
-    isClientGone = true
-    endWithoutClient(.cancelled)
-  }
-
-  private func follows(_ verdict: Gatekeeper.Verdict, at door: RouteDoor) -> Bool {
+  private func follows(_ verdict: Gatekeeper.Verdict, for access: RouteAccess) -> Bool {
     switch verdict {
     case .granted(let name):
       isAuthenticated = true
       user = name
       return true
-    case .denied: answer(.unauthorized(door.challenges), as: .unauthorized)
+    case .denied: answer(.unauthorized(access.challenges), as: .unauthorized)
     case .barred(let seconds): answer(.tooManyPasswords(seconds: seconds), as: .unauthorized)
     case .busy: answer(.tooManyChecks, as: .busy)
     }
     return false
+  }
+}
+
+// A route's limits: on the size of a request's body, on how many requests come, and on how many are under way.
+extension Forwarding {
+  /// The most bytes of a request's body that the route takes; nil without a limit of its own.
+  var bodyLimit: Int64? { plan.plan.limiters[route]?.bodyBytes }
+
+  /// Whether the request's body is not known to be larger than its route takes. If it is, the request has been answered.
+  private func isWithinSize() -> Bool {
+    guard let bodyLimit, case .length(let length) = exchange.head.bodyLength, length > bodyLimit else { return true }
+    exchange.closeAfterResponse()
+    answer(BodyDefect.overLimit.answer, as: BodyDefect.overLimit.outcome)
+    return false
+  }
+
+  /// Whether the route's limits admit the request. If not, it has been answered.
+  func isWithinLimits(_ index: Int) -> Bool {
+    guard let limiter = plan.plan.limiters[index] else { return true }
+    switch limiter.admit(self, at: exchange.loop.turnTime, exceeded: { plan.series[index].limited[$0].increment() }) {
+    case .admitted(let permits):
+      self.permits = permits
+      return true
+    case .rateLimited(let seconds): answer(.rateLimited(retryAfter: seconds), as: .rateLimited)
+    case .busy(let isOfRoute): answer(isOfRoute ? .routeIsBusy : .clientIsBusy, as: .busy)
+    }
+    return false
+  }
+
+  /// Gives back the request's permits, unless a tunnel has them.
+  func releasePermits() {
+    guard let permits else { return }
+    permits.release()
+    self.permits = nil
+  }
+
+  /// Whether more of the body has come than its route takes.
+  var isOverLimit: Bool { exchange.bytesIn > bodyLimit ?? .max }
+}
+
+extension Forwarding: LimitedRequest {
+  var limitedAddress: IPAddress? { if case .ip(let address) = client { address } else { nil } }
+
+  func forEachValue(of name: String, _ body: (UnsafeRawBufferPointer) -> Void) {
+    exchange.head.fields.forEachValue(of: name, body)
   }
 }
 
@@ -69,7 +111,7 @@ extension Forwarding: RequestSender {
 }
 
 /// The access rules of a route, prepared.
-final class RouteDoor: Sendable {
+final class RouteAccess: Sendable {
   /// Nil if all clients may enter.
   let clients: ClientRules?
   /// Nil if no credentials are asked for.
@@ -83,11 +125,5 @@ final class RouteDoor: Sendable {
     clients = route.clients
     gatekeeper = route.auth.flatMap { gatekeepers[$0.rules] }
     challenges = route.auth.map { $0.rules.challenges(realm: $0.realm ?? route.name) } ?? []
-  }
-
-  /// The doors of routes, in their order.
-  static func of(_ routes: [Route], _ gatekeepers: Gatekeepers) -> [RouteDoor?] {
-    let known = gatekeepers.follow(routes.compactMap(\.auth?.rules))
-    return routes.map { RouteDoor($0, known) }
   }
 }

@@ -1,3 +1,5 @@
+import WeirExporter
+import WeirHTTP
 import WeirIO
 import WeirServer
 import WeirTransport
@@ -18,7 +20,7 @@ extension Forwarding {
     let recorder = plan.log.access
     guard recorder.records(status: status, isCut: isCut || tunnelIsCut) else { return }
     var facts = AccessFacts(
-      milliseconds: LogTime.now.milliseconds - Int64(seconds * 1000), status: status, outcome: outcome,
+      milliseconds: Timestamp.now.milliseconds - Int64(seconds * 1000), status: status, outcome: outcome,
       seconds: seconds)
     facts.listener = edge.accessMember
     facts.route = route
@@ -29,12 +31,12 @@ extension Forwarding {
     facts.bytesOut = exchange.bytesOut
     facts.upstreamSeconds = tally.seconds
     facts.attempts = tally.started
-    facts.error = failure?.label ?? ""
+    facts.error = errorLabel
     facts.tls = tlsVersion
     facts.user = user ?? []
-    if let marks {
-      facts.traceID = marks.trace?.traceIDOctets ?? []
-      facts.requestID = marks.requestID
+    if let ids {
+      facts.traceID = ids.trace?.traceIDOctets ?? []
+      facts.requestID = ids.requestID
     }
     clientText.withUnsafeBytes { client in
       exchange.head.withComponents { components in
@@ -54,7 +56,8 @@ extension ActivePlan {
   func recordRefused(_ refusal: RequestRefusal, of peer: SocketAddress, from edge: ListenerEdge) {
     guard accessNames != nil, log.access.records(status: refusal.status, isCut: false) else { return }
     var facts = AccessFacts(
-      milliseconds: LogTime.now.milliseconds, status: refusal.status, outcome: GatewayOutcome.refused.label, seconds: 0)
+      milliseconds: Timestamp.now.milliseconds, status: refusal.status, outcome: GatewayOutcome.refused.label,
+      seconds: 0)
     facts.listener = edge.accessMember
     text(of: peer).withUnsafeBytes { client in
       facts.client = client

@@ -1,6 +1,7 @@
 import WeirCurl
 import WeirHTTP
 import WeirIO
+import WeirMetrics
 import WeirServer
 import WeirTransport
 
@@ -54,7 +55,7 @@ extension Forwarding: ExchangeRun {
     return rules.decision(
       about: facts, isRetryable: rules.isRetryable(facts), retryCount: machine.retries - admission.connectRetries,
       values: { [head] in head?.values(ofField: $0) ?? [] }, random: .random(in: 0..<1),
-      now: Double(LogTime.now.milliseconds) / 1000)
+      now: Timestamp.now.seconds)
   }
 
   /// Whether another attempt could send the same body.
@@ -77,9 +78,7 @@ extension Forwarding: ExchangeRun {
 
   private func lose(_ attempt: Attempt, _ failure: TransferFailure?) {
     attempt.lose()
-    let report = complete(attempt, failure)
-    attempt.connectionUsed(isIdle: false)
-    attempt.announceEnd(report, failure.map { ExchangeFailure.transfer($0) })
+    end(attempt, failure, announcing: failure.map { .transfer($0) })
   }
 
   // MARK: Time
@@ -131,7 +130,7 @@ extension Forwarding: AttemptDelegate {
 
   /// The fields of an attempt. Each has a place of its own in the trace.
   private func headers(of outgoing: OutgoingRequest) -> PreparedHeaders {
-    let trace = marks?.trace?.child(parent: plan.drawParent())
+    let trace = ids?.trace?.child(parent: plan.traceIDs.parent())
     return outgoing.headers(retries: machine.retries, trace: trace)
   }
 
@@ -187,14 +186,19 @@ extension Forwarding: AttemptDelegate {
       let text = "the upstream has switched protocols, or its response has two lengths"
       return fail(.transfer(TransferFailure(.badServerResponse, text)))
     }
-    if head.status == 426 { outgoing.route.headers.addUpgrade(of: head, to: &fields) }
-    let rules = outgoing.route.headers.responseRules
+    complete(&fields, of: head, by: outgoing.route.headers)
+    status = head.status
+    if outgoing.route.route.streaming ?? framing.isEventStream { streamBegins(by: outgoing.route) }
+    exchange.begin(status: status, fields: fields, length: isRecoded ? .chunked : length)
+  }
+
+  /// Adds the fields that end a response's head: those of the route's rules, and those that a status asks for.
+  func complete(_ fields: inout WeirServer.ResponseFields, of head: ResponseHead, by policy: HeaderPolicy) {
+    if head.status == 101 || head.status == 426 { policy.addUpgrade(of: head, to: &fields) }
+    let rules = policy.responseRules
     if rules.adds { withFacts { rules.add(to: &fields, $0) } }
     addRequestID(to: &fields, unless: rules)
-    if fields.isRepaired { plan.countRepaired(route) }
-    status = head.status
-    if outgoing.route.streaming ?? framing.isEventStream { streamBegins(by: outgoing.route) }
-    exchange.begin(status: status, fields: fields, length: isRecoded ? .chunked : length)
+    if fields.isRepaired { plan.series[route].repaired.increment() }
   }
 
   func attempt(_ attempt: Attempt, didReceiveBody bytes: UnsafeRawBufferPointer) -> Flow {
@@ -243,22 +247,21 @@ extension Forwarding: AttemptDelegate {
     guard endsWith(attempt) else { return lose(attempt, failure) }
     if let failure, !machine.stage.isEnding { self.failure = .transfer(failure) }
     if failure != nil { takeBack() }
-    let report = complete(attempt, failure)
-    attempt.connectionUsed(isIdle: failure == nil && !hasBroken)
-    attempt.announceEnd(report, self.failure)
+    end(attempt, failure, announcing: self.failure, isIdle: failure == nil && !hasBroken)
     perform(machine.attemptEnded(failed: self.failure != nil))
   }
 
-  /// Ends the attempt, whose transfer goes on as a tunnel.
-  func end(_ attempt: Attempt) {
-    let report = complete(attempt, nil)
-    attempt.connectionUsed(isIdle: false)
-    attempt.announceEnd(report, nil)
-  }
-
-  private func complete(_ attempt: Attempt, _ failure: TransferFailure?) -> AttemptReport {
+  /// Tells the destination, the connection and the observer of an attempt's end.
+  ///
+  /// - Parameter isIdle: Whether the connection can be used again.
+  func end(
+    _ attempt: Attempt, _ failure: TransferFailure? = nil, announcing announced: ExchangeFailure? = nil,
+    isIdle: Bool = false
+  ) {
     tally.lastStatus = attempt.status
-    return attempt.end(status: attempt.status, attemptFailure(failure))
+    let report = attempt.end(status: attempt.status, attemptFailure(failure))
+    attempt.connectionUsed(isIdle: isIdle)
+    attempt.announceEnd(report, announced)
   }
 
   /// The failure to report for the upstream if there was no final head; nil if that says nothing about the upstream.

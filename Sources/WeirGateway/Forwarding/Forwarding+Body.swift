@@ -29,10 +29,7 @@ extension Forwarding {
 
   /// Checks the pace of the body, because the time for that has come.
   func bodyTimeIsOver() {
-    switch body.timeIsOver(isUsed: outgoing != nil) {
-    case .proceed: lookAgain()
-    case .giveUp: bodyIsTooSlow()
-    }
+    if body.isTooSlow(isUsed: outgoing != nil) { refuseBody(.tooSlow) } else { lookAgain() }
   }
 
   /// The body is complete, or no longer awaited.
@@ -65,7 +62,7 @@ extension Forwarding: BodyReader {
       refuseBody(.overLimit)
       return .proceed
     }
-    if let decoding = body.decoding { return decode(bytes, by: decoding) }
+    if body.isDecoded { return decode(bytes) }
     body.append(bytes)
     return noteReceived(bytes.count)
   }
@@ -73,7 +70,7 @@ extension Forwarding: BodyReader {
   func didEnd() {
     // Only a part has come, and must not look like the whole.
     if body.defect == .overLimit { return }
-    if let decoding = body.decoding, !isWhole(decoding) { return }
+    if body.isDecoded, !isWhole() { return }
     let isToBegin = body.ended()
     bodyIsOver()
     guard outgoing != nil else { return }
@@ -86,14 +83,8 @@ extension Forwarding: BodyReader {
 extension Forwarding {
   func attempt(_ attempt: Attempt, provideBody target: UnsafeMutableRawBufferPointer) -> BodySupply {
     let (read, makesRoom) = body.read(into: target)
-    if makesRoom {
-      if let decoding = body.decoding { goOn(decoding) } else { exchange.resumeReading() }
-    }
-    return switch read {
-    case .bytes(let count): .bytes(count)
-    case .end: .end
-    case .wait: .pause
-    }
+    if makesRoom { fillBuffer() }
+    return read
   }
 
   func attemptRewindsBody(_ attempt: Attempt) -> Bool {

@@ -4,26 +4,6 @@ import WeirIO
 import WeirServer
 import WeirTransport
 
-/// The decoding of a request's body. It outlives its decoder, since another attempt must not announce the coding
-/// either.
-final class BodyDecoding {
-  fileprivate(set) var coder: BodyCoder?
-
-  init(_ coder: BodyCoder) {
-    self.coder = coder
-  }
-
-  var turnTimer: LoopTimer? { coder?.turnTimer }
-
-  /// Counts what was decoded, and releases the decoder.
-  func end(for forwarding: Forwarding) {
-    guard let coder else { return }
-    self.coder = nil
-    forwarding.exchange.loop.cancel(coder.turnTimer)
-    forwarding.plan.countCoded(forwarding.route, .request, coder)
-  }
-}
-
 // A request's body is decoded once, before it is kept for the attempts.
 extension Forwarding {
   /// Begins to decode the request's body, if the route says so. Returns false if the request was refused instead.
@@ -48,28 +28,26 @@ extension Forwarding {
       answer(.unknownCoding, as: .refused)
       return false
     case .decode(let codings):
-      guard let decoder = plan.decoder(forRequest: codings, bodyBytes: decodedBytes) else {
+      guard let decoder = plan.decoder(of: codings, bodyBytes: decodedBytes) else {
         answer(.tooManyCodedBodies, as: .forwarded(.rejected))
         return false
       }
-      body.decoding = BodyDecoding(decoder)
+      body.decoder = decoder
+      body.isDecoded = true
       return true
     }
   }
 
-  /// Whether the route has a limit of its own on the body.
-  private var limitsBody: Bool { plan.plan.limiters[route]?.bodyBytes != nil }
-
   /// The most bytes of the decoded body; nil for no limit.
   private var decodedBytes: Int64? {
-    guard let limit = plan.plan.limiters[route]?.bodyBytes else { return edge.bodyBytes }
-    return min(limit, edge.bodyBytes ?? limit)
+    guard let bodyLimit else { return edge.bodyBytes }
+    return min(bodyLimit, edge.bodyBytes ?? bodyLimit)
   }
 
   /// Takes bytes of the coded body.
-  func decode(_ bytes: UnsafeRawBufferPointer, by decoding: BodyDecoding) -> WeirServer.BodyFlow {
-    guard let coder = decoding.coder else { return .proceed }
-    let isDecoded = decode(by: coder) { coder, sink throws(CompressionError) in
+  func decode(_ bytes: UnsafeRawBufferPointer) -> WeirServer.BodyFlow {
+    guard let coder = body.decoder else { return .proceed }
+    let isDecoded = decode { sink throws(CompressionError) in
       try coder.take(bytes, in: exchange.loop.turnTime, into: sink)
     }
     guard isDecoded else { return .proceed }
@@ -78,8 +56,8 @@ extension Forwarding {
   }
 
   /// The buffer has room again: decodes what is pending, or asks for more.
-  func goOn(_ decoding: BodyDecoding) {
-    if let coder = decoding.coder, waits(for: coder) { return }
+  func fillBuffer() {
+    if let coder = body.decoder, waits(for: coder) { return }
     exchange.resumeReading()
   }
 
@@ -91,8 +69,8 @@ extension Forwarding {
   }
 
   func decodeMore() {
-    guard outgoing != nil, let coder = body.decoding?.coder, body.hasRoom else { return }
-    let isDecoded = decode(by: coder) { coder, sink throws(CompressionError) in
+    guard outgoing != nil, let coder = body.decoder, body.hasRoom else { return }
+    let isDecoded = decode { sink throws(CompressionError) in
       try coder.step(in: exchange.loop.turnTime, into: sink)
     }
     guard isDecoded else { return }
@@ -101,23 +79,31 @@ extension Forwarding {
   }
 
   /// Whether the body that has ended is complete in its coding.
-  func isWhole(_ decoding: BodyDecoding) -> Bool {
-    guard let coder = decoding.coder else { return body.defect == nil }
-    let isDecoded = decode(by: coder) { coder, sink throws(CompressionError) in try coder.finish(into: sink) }
-    decoding.end(for: self)
+  func isWhole() -> Bool {
+    guard let coder = body.decoder else { return body.defect == nil }
+    let isDecoded = decode { sink throws(CompressionError) in try coder.finish(into: sink) }
+    dropDecoder()
     return isDecoded
+  }
+
+  /// Counts what was decoded, and releases the decoder at once.
+  func dropDecoder() {
+    guard let decoder = body.decoder else { return }
+    body.decoder = nil
+    exchange.loop.cancel(decoder.turnTimer)
+    plan.countCoded(route, .request, decoder)
   }
 
   /// Returns false if the body is not decoded any further, and the request has been refused.
   private func decode(
-    by coder: BodyCoder, _ work: (BodyCoder, (UnsafeRawBufferPointer) -> Void) throws(CompressionError) -> Void
+    _ work: ((UnsafeRawBufferPointer) -> Void) throws(CompressionError) -> Void
   ) -> Bool {
     do throws(CompressionError) {
-      try work(coder) { body.append($0) }
+      try work { body.append($0) }
       return true
     } catch {
       switch error {
-      case .sizeLimit where limitsBody: refuseBody(.overLimit)
+      case .sizeLimit where bodyLimit != nil: refuseBody(.overLimit)
       case .sizeLimit, .ratioLimit: refuseBody(.tooLarge)
       case .corrupt, .truncated, .misuse: refuseBody(.broken)
       case .outOfMemory: refuseBody(.crowded)

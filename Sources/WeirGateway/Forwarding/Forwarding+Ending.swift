@@ -1,5 +1,6 @@
 import WeirCurl
 import WeirExporter
+import WeirHTTP
 import WeirIO
 import WeirServer
 import WeirTransport
@@ -20,7 +21,7 @@ extension Forwarding {
       answerUnlessFallback(GatewayAnswer(outcome, failure), as: GatewayOutcome(outcome, failure))
     } else {
       // Before the client has the end: it may send its next request at once.
-      leaveLimits()
+      releasePermits()
       // A truncated response must not look like a complete one. A tunnel goes on.
       if failure != nil { exchange.abort() } else if status != 101 { exchange.end() }
       end(body.defect?.outcome ?? .forwarded(outcome), at: now)
@@ -42,7 +43,7 @@ extension Forwarding {
 
   /// Answers the client in place of an upstream.
   func answer(_ answer: GatewayAnswer, as outcome: GatewayOutcome) {
-    leaveLimits()
+    releasePermits()
     status = answer.status
     ownAnswer = answer
     var fields = WeirServer.ResponseFields()
@@ -66,7 +67,7 @@ extension Forwarding {
   }
 
   func answer(by answer: RouteAnswer, location: String? = nil, as outcome: GatewayOutcome) {
-    leaveLimits()
+    releasePermits()
     status = answer.status
     var fields = withFacts { answer.fields(location: location, $0) }
     addRequestID(to: &fields, unless: answer.rules)
@@ -76,7 +77,7 @@ extension Forwarding {
 
   /// Adds the request's identifier to a response, unless the route has a rule about the field.
   func addRequestID(to fields: inout WeirServer.ResponseFields, unless rules: ResponseRules? = nil) {
-    guard let requestID = marks?.requestID, let name = plan.plan.marks?.header, !name.isEmpty else { return }
+    guard let requestID = ids?.requestID, let name = plan.plan.idSettings?.header, !name.isEmpty else { return }
     name.withUnsafeBytes { name in
       if rules?.drops(name) == true { return }
       requestID.withUnsafeBytes { _ = fields.add(name: name, value: $0) }
@@ -89,9 +90,9 @@ extension Forwarding {
     exchange.forgetCallbacks()
     bodyIsOver()
     if coder != nil { dropCoder() }
-    body.decoding?.end(for: self)
+    dropDecoder()
     leaveTunnelPlace()
-    leaveLimits()
+    releasePermits()
     forgetClientWait()
     let seconds = now.seconds(since: began)
     // How long a stream lasts tells nothing of how fast it was answered.
@@ -100,7 +101,7 @@ extension Forwarding {
       SeriesCache.Key(
         route: route, method: knownMethod, isHTTP10: isHTTP10, isSecure: edge.isSecure, status: status,
         outcome: outcome),
-      seconds: measured, traceID: marks?.sampledTraceID)
+      seconds: measured, traceID: ids?.sampledTraceID)
     noteRecent(outcome, seconds, measured)
     // A fixed response in place of a failure was logged as that (``fallsBack(from:as:)``).
     if isFailure, outcome != .answered, outcome != .answeredByRoute, !outcome.isOwnRefusal {
@@ -122,17 +123,22 @@ extension Forwarding {
     }
   }
 
+  /// The name of the route that was found; empty without one.
+  var routeName: String { route < 0 ? "" : plan.plan.table.routes[route].name }
+
+  /// The label of the failure; empty without one.
+  var errorLabel: String { failure?.label ?? "" }
+
   /// - Parameter line: The text of the gateway's own answer.
   func logFailure(_ outcome: GatewayOutcome, status: Int, line: String?) {
-    let route = route < 0 ? nil : plan.plan.table.routes[route]
-    let upstream = outgoing?.route.upstream ?? route?.upstream
+    let upstream = outgoing?.route.upstream ?? (route < 0 ? nil : plan.plan.table.routes[route].upstream)
     let text = failure?.cause ?? line ?? ""
     plan.log.failed(
       FailedRequest(
-        kind: .init(route: route?.name ?? "", status: status, outcome: outcome.label), method: exchange.head.method,
+        kind: .init(route: routeName, status: status, outcome: outcome.label), method: exchange.head.method,
         upstream: upstream?.authority ?? "", endpoint: admission.lastEndpoint,
-        seconds: MonotonicTime.now.seconds(since: began), attempts: tally.started, error: failure?.label ?? "",
-        text: text, traceID: marks?.trace?.traceID))
+        seconds: MonotonicTime.now.seconds(since: began), attempts: tally.started, error: errorLabel, text: text,
+        traceID: ids?.trace?.traceID))
   }
 
   /// Logs the request without its query and header fields, since they may hold secrets.
@@ -141,12 +147,12 @@ extension Forwarding {
     plan.log.log.debug(
       "request",
       [
-        "route": .string(route < 0 ? "" : plan.plan.table.routes[route].name),
+        "route": .string(routeName),
         "method": .string(exchange.head.method), "path": .string(exchange.head.path), "status": .integer(status),
         "outcome": .string(outcome.label), "seconds": .seconds(seconds),
         "attempts": .integer(tally.started),
         "client": .string(edge.reportedClient(of: exchange).map { "\($0)" } ?? "\(exchange.peer)"),
-        "error": .string(failure?.label ?? ""),
+        "error": .string(errorLabel),
       ])
   }
 
@@ -160,9 +166,8 @@ extension Forwarding {
     guard recent.isOn else { return }
     let isSlow = recent.isSlow(measured), isFailure = outcome.isFailure(status: status)
     guard isSlow || isFailure else { return }
-    let route = route < 0 ? nil : plan.plan.table.routes[route]
-    var request = RecentRequest(time: Double(LogTime.now.milliseconds) / 1000)
-    request.route = route?.name ?? ""
+    var request = RecentRequest(time: Timestamp.now.seconds)
+    request.route = routeName
     if let destination = destination {
       request.upstream = StatusReport.Upstream.name(host: destination.host, port: String(destination.port))
     }
@@ -171,12 +176,73 @@ extension Forwarding {
     request.path = RecentRequest.shown(path: exchange.head.path)
     request.status = status
     request.outcome = outcome.label
-    request.error = failure?.label ?? ""
+    request.error = errorLabel
     request.seconds = seconds
     request.attempts = tally.started
-    request.traceID = marks?.trace?.traceID
+    request.traceID = ids?.trace?.traceID
     if isFailure { recent.noteFailure(request) }
     request.seconds = measured
     if isSlow { recent.noteSlow(request) }
+  }
+}
+
+// Another upstream, or a fixed response, in place of a failure of the gateway's own.
+extension Forwarding {
+  /// Replaces an answer of the gateway's own as the route says. Returns false if the route leaves it as it is.
+  ///
+  /// - Parameter outcome: The one that the answer would have.
+  func fallsBack(from answer: GatewayAnswer, as outcome: GatewayOutcome) -> Bool {
+    guard let request = outgoing, let fallback = request.route.fallback,
+      fallback.statusCodes.contains(answer.status), failure != .cancelled, failure != .ended
+    else { return false }
+    switch fallback.action {
+    case .answer(let replacement):
+      logHidden(answer, outcome)
+      self.answer(by: replacement, as: .answered)
+      return true
+    case .forward(let route): return forwards(request, by: route, from: answer, as: outcome)
+    }
+  }
+
+  /// Sends the request to another upstream, once, if a retry of it could be sent there.
+  private func forwards(
+    _ request: OutgoingRequest, by route: RoutePlan, from answer: GatewayAnswer, as outcome: GatewayOutcome
+  ) -> Bool {
+    let now = MonotonicTime.now
+    guard request.route.route.retry.methods.contains(request.method),
+      case .forward(let fields, _, _) = exchange.head.withAuthorityBytes({ self.fields($0, by: route) })
+    else { return false }
+    let next = ExchangeAdmission(route.controls, state: plan.state(of: route), earnsRetryBudget: false)
+    next.priority = admission.priority
+    next.callerLeaves = admission.callerLeaves
+    let verdict = next.verdict(
+      on: .retry(after: 0, source: .backoff), canReplayBody: canReplayBody, deadline: tally.deadline,
+      at: now)
+    if case .deny(let reason) = verdict {
+      denyFallback(by: next, reason)
+      return false
+    }
+    logHidden(answer, outcome)
+    admission = next
+    outgoing = request.fallback(to: route, after: machine.retries, fields: fields)
+    machine = ExchangeMachine(mayRetry: route.mayConnectElsewhere)
+    (failure, head, ending, grantedReason) = (nil, nil, nil, nil)
+    isResponseBad = false
+    tally.begins(at: now)
+    beginExchange(by: route)
+    return true
+  }
+
+  /// Logs the failure that a fallback hides. Refusals of load control have lines of their own.
+  private func logHidden(_ answer: GatewayAnswer, _ outcome: GatewayOutcome) {
+    if answer.refusal == nil { logFailure(outcome, status: answer.status, line: answer.line) }
+  }
+
+  /// Tells the observer that the other upstream refuses the request, as it refuses a retry.
+  private func denyFallback(by next: ExchangeAdmission, _ reason: RetryDenial.Reason) {
+    let own = admission
+    admission = next
+    observer?.exchange(self, didDenyRetry: reason)
+    admission = own
   }
 }

@@ -39,41 +39,33 @@ extension Forwarding {
     let policy = outgoing.route.headers
     var fields = WeirServer.ResponseFields(reservingBytes: 512)
     _ = policy.response(head, isHTTP10: false, to: &fields)
-    policy.addUpgrade(of: head, to: &fields)
-    if policy.responseRules.adds { withFacts { policy.responseRules.add(to: &fields, $0) } }
-    addRequestID(to: &fields, unless: policy.responseRules)
-    if fields.isRepaired { plan.countRepaired(route) }
+    complete(&fields, of: head, by: policy)
     guard exchange.upgrade(fields: fields) else { return .stop }
     status = head.status
     tunnelGate = nil
     let tunnel = Tunnel(
       exchange, TunnelTerms(rule: rule, gate: gate), plan.tunnels(of: route), onEnd: tunnelEnd(of: outgoing.route))
     let transfer = attempt.handOver(to: tunnel)
+    // Its transfer goes on as the tunnel.
     end(attempt)
     perform(machine.handedOver())
     if let transfer { tunnel.begin(transfer) }
     return .proceed
   }
 
-  /// Makes the closure for the end of the tunnel, which takes over the request's places in limits.
+  /// Makes the closure for the end of the tunnel, which takes over the request's permits. A request's line in the access
+  /// log waits for that; without an access log the tunnel keeps nothing else of the request.
   private func tunnelEnd(of target: RoutePlan) -> (TunnelOutcome, Double) -> Void {
-    let log = tunnelLog(of: target)
-    guard let places = limitPlaces else { return log }
-    limitPlaces = nil
+    let log = plan.log.log, name = routeName, permits = permits
+    self.permits = nil
+    let logged = plan.accessNames == nil ? nil : (request: self, target: target)
     return { outcome, seconds in
-      places.leave()
-      log(outcome, seconds)
-    }
-  }
-
-  /// Makes the closure that logs the end of the tunnel. A request's line in the access log waits for that.
-  private func tunnelLog(of target: RoutePlan) -> (TunnelOutcome, Double) -> Void {
-    let log = plan.tunnelLog(of: route)
-    guard plan.accessNames != nil else { return log }
-    return { [self] outcome, seconds in
-      log(outcome, seconds)
-      recordAccess(
-        outcome.rawValue, MonotonicTime.now.seconds(since: began), target, isCut: outcome != .success)
+      permits?.release()
+      log.debug(
+        "tunnel", ["route": .string(name), "outcome": .string(outcome.rawValue), "seconds": .seconds(seconds)])
+      guard let (request, target) = logged else { return }
+      request.recordAccess(
+        outcome.rawValue, MonotonicTime.now.seconds(since: request.began), target, isCut: outcome != .success)
     }
   }
 }

@@ -1,6 +1,7 @@
 import WeirCurl
 import WeirHTTP
 import WeirIO
+import WeirMetrics
 import WeirServer
 import WeirTransport
 
@@ -42,7 +43,7 @@ final class Forwarding {
   /// The reason why the next attempt was granted.
   @exclusivity(unchecked) var grantedReason: RetryReason?
   /// The request's trace and identifier; nil without any.
-  @exclusivity(unchecked) var marks: RequestMarks?
+  @exclusivity(unchecked) var ids: CorrelationIDs?
   /// The address of the client, which a trusted proxy may report. Found when it is first asked for.
   private(set) lazy var client = edge.client(of: exchange)
   /// Whether the route has taken the request's credentials.
@@ -61,10 +62,10 @@ final class Forwarding {
   /// Set once the response has waited for its client.
   @exclusivity(unchecked) var clientWait: ClientWait?
 
-  /// The request's places in limits of its route.
-  @exclusivity(unchecked) var limitPlaces: LimitPlaces?
+  /// The request's permits of its route's concurrency limits.
+  @exclusivity(unchecked) var permits: ConcurrencyPermits?
   /// The gate of the route's tunnels, in which the request has a place.
-  @exclusivity(unchecked) var tunnelGate: TunnelGate?
+  @exclusivity(unchecked) var tunnelGate: Gate?
   /// The status sent to the client; 0 before it is sent.
   @exclusivity(unchecked) var status = 0
   /// The answer that the gateway gave in place of an upstream.
@@ -86,7 +87,7 @@ final class Forwarding {
     admission = plan.noAdmission
     // The turn's time, since a request that waits behind others of its turn is already under way.
     began = exchange.loop.turnTime
-    if plan.plan.marks != nil { marks = plan.marks(of: exchange.head.fields) }
+    if plan.plan.idSettings != nil { ids = plan.ids(of: exchange.head.fields) }
     if plan.accessNames != nil { tlsVersion = edge.tlsVersion(of: exchange) }
   }
 
@@ -118,12 +119,12 @@ final class Forwarding {
         switch fields(authority, by: route) {
         case .loop: answer(.loop, as: .loop)
         case .finalRecipient: answer(.finalRecipient(isTrace: knownMethod == .trace), as: .answered)
-        case .forward(let fields, let retries, let wishes):
+        case .forward(let fields, let retries, let hints):
           forward(
             OutgoingRequest(
               route: route, method: name, target: target, fields: fields,
-              body: body.decoding == nil ? bodyLength : .chunked, retriesBefore: retries,
-              upgrade: upgrade(by: route)), wishes)
+              body: body.isDecoded ? .chunked : bodyLength, retriesBefore: retries,
+              upgrade: upgrade(by: route)), hints)
         }
       }
     }
@@ -134,7 +135,7 @@ final class Forwarding {
     switch plan.plan.work[index] {
     case .forward(let route): return route
     case .split(let split, let routes):
-      return routes[hash(by: split.key).map(split.part(ofHash:)) ?? split.part(at: plan.draw())]
+      return routes[hash(by: split.key).map(split.part(ofHash:)) ?? split.part(at: plan.random.next())]
     case .answer: return nil
     }
   }
@@ -165,21 +166,21 @@ final class Forwarding {
     plan.text(of: exchange.peer).withUnsafeBytes { address in
       let client = HeaderPolicy.Client(
         address: address, authority: authority, trust: edge.trust(in: exchange.peer),
-        facts: edge.facts(of: exchange), listener: edge.name, isHTTP10: isHTTP10, marks: marks,
+        facts: edge.facts(of: exchange), listener: edge.name, isHTTP10: isHTTP10, ids: ids,
         countsForwards: knownMethod == .trace || knownMethod == .options)
-      if body.decoding != nil { return route.headers.request(DecodedRequest(head: exchange.head.fields), from: client) }
+      if body.isDecoded { return route.headers.request(DecodedRequest(head: exchange.head.fields), from: client) }
       return route.headers.request(exchange.head.fields, from: client)
     }
   }
 
-  private func forward(_ request: OutgoingRequest, _ wishes: CallerWishes) {
-    if request.retriesBefore > 0 { plan.countRetried(route) }
+  private func forward(_ request: OutgoingRequest, _ hints: SchedulingHints) {
+    if request.retriesBefore > 0 { plan.series[route].retried.increment() }
     guard takesTunnelPlace(request) else { return }
     outgoing = request
     admission = ExchangeAdmission(
       request.route.controls, state: plan.state(of: request.route), earnsRetryBudget: request.retriesBefore == 0)
-    admission.priority = wishes.urgency
-    if let seconds = wishes.timeout { admission.callerLeaves = began.advanced(bySeconds: seconds) }
+    admission.priority = hints.urgency
+    if let seconds = hints.timeout { admission.callerLeaves = began.advanced(bySeconds: seconds) }
     machine.mayRetry = request.mayRetry
     exchange.onAbort = { [self] in clientLeft() }
     if case .none = request.body { begin() } else { takeBody(within: request.route.timeout) }
@@ -207,7 +208,7 @@ final class Forwarding {
 
   var observer: (any TransportObserver)? { plan.observer }
 
-  var sampledTraceID: String? { marks?.sampledTraceID }
+  var sampledTraceID: String? { ids?.sampledTraceID }
 
   // MARK: The beginning and the end
 
@@ -254,7 +255,7 @@ final class Forwarding {
     if machine.stage.isEnding { return }
     failure = reason
     if coder != nil { dropCoder() }
-    body.decoding?.end(for: self)
+    dropDecoder()
     perform(machine.end())
   }
 
@@ -328,7 +329,7 @@ final class Forwarding {
     guard hasGivenUp, !machine.stage.isEnding, attempt != nil || awaitsEndpoints, let destination else { return }
     let phase = machine.stage == .delaying ? .queue : attempt?.abandonedPhase ?? .queue
     observer?.exchange(self, abandonedIn: phase)
-    plan.countAbandoned(route)
+    plan.series[route].abandoned.increment()
     plan.log.abandoned(destination, in: phase, after: MonotonicTime.now.seconds(since: tally.began))
   }
 
@@ -338,15 +339,10 @@ final class Forwarding {
     return failure?.transferFailure?.code == .timedOut ? .timedOut : .withdrawn
   }
 
-  /// The body comes too slowly.
-  func bodyIsTooSlow() {
-    refuseBody(.tooSlow)
-  }
-
   /// Ends the request because of its body.
   func refuseBody(_ defect: BodyDefect) {
     body.refuse(defect)
-    body.decoding?.end(for: self)
+    dropDecoder()
     if body.isGathering { answerBadBody() } else { fail(.cancelled) }
   }
 
@@ -375,7 +371,7 @@ extension Forwarding: TimerHandler {
       hedgeIsDue()
     } else if let coder, timer === coder.turnTimer || timer === coder.flushTimer {
       coderIsDue(coder, isForTurn: timer === coder.turnTimer)
-    } else if timer === body.decoding?.turnTimer {
+    } else if timer === body.decoder?.turnTimer {
       decodeMore()
     } else if let clientWait, timer === clientWait.timer {
       clientWaitIsOver(clientWait, at: now)

@@ -1,4 +1,3 @@
-import WeirCurl
 import WeirExporter
 import WeirIO
 import WeirMetrics
@@ -36,56 +35,39 @@ final class ForwardingPlan: Sendable {
   let planCount: Int
 
   /// The access rules of each of them; nil for none.
-  let doors: [RouteDoor?]
+  let routeAccess: [RouteAccess?]
 
   /// The outcomes that follow from limits and access rules, by route; those of listeners' rules without a route's name.
   let refusals: [String: [GatewayOutcome]]
 
   /// The log of requests; nil without one.
-  let access: AccessLogPlan?
+  let access: (settings: AccessLogSettings, writer: AccessLogWriter)?
 
-  /// What requests are marked with; nil for nothing.
-  let marks: MarkSettings?
+  /// Which identifiers requests get; nil for none.
+  let idSettings: CorrelationSettings?
 
   /// All upstreams, each with the gauges of all limits that any route sets there.
   let upstreams: [Destination: ControlGauges]
 
   /// - Parameters:
-  ///   - pseudonym: The name of this gateway in Via.
-  ///   - gates: The gates of the process, which outlive a plan, as do those of tunnels.
-  ///   - limits: What the process remembers for the limits of routes.
-  ///   - coders: The process's limit on bodies that are coded.
-  ///   - gatekeepers: Those of the process, which outlive a plan.
   ///   - named: The endpoints of the configuration's upstreams, by name.
   ///   - accessLog: Writes the log that the configuration asks for.
   init(
-    _ configuration: Configuration, pseudonym: String, gates: UploadGates, tunnels: TunnelGates = TunnelGates(),
-    limits: LimitRegistry = LimitRegistry(), coders: CoderLimit = CoderLimit(),
-    gatekeepers: Gatekeepers = Gatekeepers(),
-    named: [String: UpstreamEndpoints] = [:], accessLog writer: AccessLogWriter? = nil
+    _ configuration: Configuration, _ context: PlanContext, named: [String: UpstreamEndpoints] = [:],
+    accessLog writer: AccessLogWriter? = nil
   ) {
     let routes = configuration.routes
     table = RouteTable(routes)
-    var maker = RoutePlan.Maker(
-      configuration, pseudonym: pseudonym, gates: gates, tunnels: tunnels, coders: coders, named: named)
+    var maker = RoutePlan.Maker(configuration, context, named: named)
     work = routes.map { maker.work(of: $0) }
-    limiters = limits.follow(routes)
+    limiters = context.limits.follow(routes)
     planCount = maker.count
-    doors = RouteDoor.of(routes, gatekeepers)
+    let gatekeepers = context.gatekeepers.follow(routes.compactMap(\.auth?.rules))
+    routeAccess = routes.map { RouteAccess($0, gatekeepers) }
     refusals = GatewayOutcome.refusals(of: configuration)
     upstreams = maker.upstreams
-    marks = MarkSettings(configuration)
-    access = configuration.accessLog.flatMap { settings in writer.map { AccessLogPlan(settings, $0) } }
-  }
-
-  /// What a configuration says of its access log.
-  struct AccessLogPlan: Sendable {
-    let settings: AccessLogSettings
-    let writer: AccessLogWriter
-
-    init(_ settings: AccessLogSettings, _ writer: AccessLogWriter) {
-      (self.settings, self.writer) = (settings, writer)
-    }
+    idSettings = CorrelationSettings(configuration)
+    access = configuration.accessLog.flatMap { settings in writer.map { (settings, $0) } }
   }
 
   /// All plans of routes, those of fallbacks too.
@@ -109,22 +91,29 @@ final class ForwardingPlan: Sendable {
   }
 }
 
+/// What outlives a plan, as the process keeps it through reloads.
+struct PlanContext: Sendable {
+  /// The name of this gateway in Via.
+  let pseudonym: String
+  /// The process's limit on bodies that are coded.
+  let coders: Gate
+  /// Limit the requests whose bodies are still coming to upstreams that are URLs.
+  let uploads = Gates<Destination>()
+  let tunnels = Gates<String>()
+  let limits = LimitRegistry()
+  let gatekeepers = Gatekeepers()
+}
+
 /// A plan, and the state that one worker keeps while it follows the plan. Confined to the worker's loop.
 final class ActivePlan {
   let plan: ForwardingPlan
   private let metrics: GatewayMetrics
   @exclusivity(unchecked) private var cache: SeriesCache
   /// The counters by route.
-  private let retried: [Counter]
-  private let abandoned: [Counter]
-  private let repaired: [Counter]
-  /// Nil for routes that code nothing.
-  private let coded: [CodedBytes?]
-  /// By route, and by the number of its limit.
-  private let limited: [[Counter]]
+  let series: [RouteSeries]
   /// Compressors by their level.
   @exclusivity(unchecked) private var pools: [Int: DeflaterPool] = [:]
-  let boundTransport: LoopBound<Transport>
+  private let boundTransport: LoopBound<Transport>
   /// Taken on the loop, when the plan is first used there.
   private(set) lazy var transport = boundTransport.value
   /// Observes the requests to upstreams.
@@ -139,16 +128,16 @@ final class ActivePlan {
   let noAdmission = ExchangeAdmission(DestinationControls(retryBudget: nil))
   /// By the numbers of routes' plans. They live as long as requests of this plan do.
   @exclusivity(unchecked) private var choices: [EndpointChoice?]
-  @exclusivity(unchecked) private var ids: TraceIDs
-  @exclusivity(unchecked) private var random = PickRandom(seed: .random(in: .min ... .max))
-  @exclusivity(unchecked) private var lastPeer: (address: SocketAddress, text: [UInt8]) = (.unnamed, [])
+  @exclusivity(unchecked) var traceIDs = TraceIDs()
+  /// For choices among upstreams.
+  @exclusivity(unchecked) var random = PickRandom(seed: .random(in: .min ... .max))
+  @exclusivity(unchecked) private var lastPeer: (address: IPAddress?, text: [UInt8]) = (nil, [])
 
   init(
     _ plan: ForwardingPlan, _ metrics: GatewayMetrics, transport: LoopBound<Transport>,
-    observer: (any SharedTransportObserver)?, log: RequestLog, slowClients: SlowClients, ids: TraceIDs = TraceIDs()
+    observer: (any SharedTransportObserver)?, log: RequestLog, slowClients: SlowClients
   ) {
     self.plan = plan
-    self.ids = ids
     self.metrics = metrics
     boundTransport = transport
     self.observer = observer
@@ -156,46 +145,22 @@ final class ActivePlan {
     self.slowClients = slowClients
     accessNames = plan.access.map { _ in AccessNames(plan) }
     log.access.follow(plan.access?.settings, plan.access?.writer)
-    let names = plan.table.routes.map(\.name)
     states = Array(repeating: nil, count: plan.planCount)
     choices = Array(repeating: nil, count: plan.planCount)
-    cache = SeriesCache(metrics, routes: names)
-    retried = names.map { metrics.retried.with($0) }
-    abandoned = names.map { metrics.abandoned.with($0) }
-    repaired = names.map { metrics.repaired.with($0) }
-    limited = plan.table.routes.map { metrics.limits.series(of: $0.limits, route: $0.name) }
-    coded = plan.table.routes.map { route in
-      CodedDirections(route.compression).map { CodedBytes(metrics.coded, route: route.name, $0) }
-    }
+    cache = SeriesCache(metrics, routes: plan.table.routes.map(\.name))
+    series = plan.table.routes.map { metrics.series(of: $0) }
   }
 
-  /// Counts a request that its sender says it retries.
-  ///
-  /// - Parameter route: an index into the plan's routes.
-  func countRetried(_ route: Int) {
-    retried[route].increment()
-  }
-
-  /// Counts a request whose client left before its end.
-  func countAbandoned(_ route: Int) {
-    abandoned[route].increment()
-  }
-
-  /// Counts a response in whose fields blanks took the place of control characters.
-  func countRepaired(_ route: Int) {
-    repaired[route].increment()
-  }
-
-  /// Counts a request that exceeded a limit of its route.
-  ///
-  /// - Parameter limit: The limit's number.
-  func countLimited(_ route: Int, _ limit: Int) {
-    limited[route][limit].increment()
+  /// The same worker's state for the plan that follows.
+  convenience init(_ plan: ForwardingPlan, after before: ActivePlan) {
+    self.init(
+      plan, before.metrics, transport: before.boundTransport, observer: before.observer, log: before.log,
+      slowClients: before.slowClients)
   }
 
   /// Counts the bytes of a body that was coded or decoded.
   func countCoded(_ route: Int, _ direction: CodedBytes.Direction, _ coder: BodyCoder) {
-    coded[route]?.count(direction, before: coder.before, after: coder.after, isCoded: !coder.isPassing)
+    series[route].coded?.count(direction, before: coder.before, after: coder.after, isCoded: !coder.isPassing)
   }
 
   /// The compressors of a level.
@@ -211,16 +176,6 @@ final class ActivePlan {
 
   /// Where requests are noted for the status page.
   var recent: RecentRequests { metrics.recent }
-
-  /// Makes the closure that logs the end of a route's tunnel.
-  func tunnelLog(of route: Int) -> (TunnelOutcome, Double) -> Void {
-    let name = plan.table.routes[route].name
-    return { [log = log.log] outcome, seconds in
-      guard log.level <= .debug else { return }
-      log.debug(
-        "tunnel", ["route": .string(name), "outcome": .string(outcome.rawValue), "seconds": .seconds(seconds)])
-    }
-  }
 
   /// The state of the upstream of a route's plan.
   func state(of route: RoutePlan) -> DestinationState {
@@ -244,16 +199,10 @@ final class ActivePlan {
   /// The choice among the endpoints of a route's upstream; nil if that is a URL.
   func choice(for route: RoutePlan) -> EndpointChoice? { choices[route.number] }
 
-  /// The marks of a request; nil if it has none.
-  func marks(of fields: HeaderFields) -> RequestMarks? {
-    plan.marks.map { RequestMarks(fields, $0, &ids) }
+  /// The identifiers of a request; nil if it has none.
+  func ids(of fields: HeaderFields) -> CorrelationIDs? {
+    plan.idSettings.map { CorrelationIDs(fields, $0, &traceIDs) }
   }
-
-  /// The identifier of an attempt in its trace.
-  func drawParent() -> UInt64 { ids.parent() }
-
-  /// A number for a choice among upstreams.
-  func draw() -> UInt64 { random.next() }
 
   func began(_ method: KnownMethod, isSecure: Bool) {
     cache.active(method, isSecure: isSecure).increment()
@@ -272,31 +221,14 @@ final class ActivePlan {
   ///
   /// Requests tend to come from few addresses, often from one, and writing an address costs more than comparing it.
   func text(of peer: SocketAddress) -> [UInt8] {
-    let address = peer.withoutPort
+    guard let address = IPAddress(peer) else { return [] }
     if address == lastPeer.address { return lastPeer.text }
-    let text = Array(address.ipText.utf8)
+    let text = Array("\(address)".utf8)
     lastPeer = (address, text)
     return text
   }
 
   func countRefused() {
     metrics.requests.with("", GatewayOutcome.refused.label).increment()
-  }
-}
-
-extension SocketAddress {
-  fileprivate var withoutPort: SocketAddress {
-    switch self {
-    case .v4(let address, _): .v4(address, port: 0)
-    case .v6(let high, let low, _, _): .v6(high: high, low: low, port: 0)
-    case .unix, .unnamed: .unnamed
-    }
-  }
-
-  fileprivate var ipText: String {
-    switch self {
-    case .v4, .v6: host
-    case .unix, .unnamed: ""
-    }
   }
 }

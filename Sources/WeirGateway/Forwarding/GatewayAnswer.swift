@@ -10,9 +10,9 @@ struct GatewayAnswer: Equatable, Sendable {
   /// Why load control refused the request; nil if it did not. No gateway on the way should retry a refused request.
   var refusal: ShedReason?
   /// The codings that a request's body may have; nil unless that is the reason.
-  var acceptedCodings: String?
+  let acceptedCodings: String?
   /// The challenges to give credentials; empty for other answers.
-  var challenges: [String] = []
+  let challenges: [String]
 
   static let noRoute = GatewayAnswer(404, "no route matches this request")
   static let loop = GatewayAnswer(508, "this request has already passed this gateway")
@@ -32,11 +32,8 @@ struct GatewayAnswer: Equatable, Sendable {
   }
 
   static let tooManyCodedBodies = GatewayAnswer(503, "too many coded bodies are being decoded", retryAfter: 1)
-  static let unknownCoding = {
-    var answer = GatewayAnswer(415, "only the content codings gzip and deflate are known")
-    answer.acceptedCodings = "gzip, deflate"
-    return answer
-  }()
+  static let unknownCoding = GatewayAnswer(
+    415, "only the content codings gzip and deflate are known", acceptedCodings: "gzip, deflate")
   static let forbidden = GatewayAnswer(403, "this client is not allowed here")
   static let tooManyChecks = GatewayAnswer(503, "too many passwords wait to be checked", retryAfter: 1)
   static let connectRefused = GatewayAnswer(501, "this gateway makes no tunnels")
@@ -51,9 +48,7 @@ struct GatewayAnswer: Equatable, Sendable {
   }
 
   static func unauthorized(_ challenges: [String]) -> GatewayAnswer {
-    var answer = GatewayAnswer(401, "valid credentials are needed")
-    answer.challenges = challenges
-    return answer
+    GatewayAnswer(401, "valid credentials are needed", challenges: challenges)
   }
 
   /// The answer to a client that has given too many wrong passwords, and may try again after so many seconds.
@@ -106,10 +101,14 @@ struct GatewayAnswer: Equatable, Sendable {
     }
   }
 
-  private init(_ status: Int, _ text: String, retryAfter: Int? = nil) {
+  private init(
+    _ status: Int, _ text: String, retryAfter: Int? = nil, acceptedCodings: String? = nil, challenges: [String] = []
+  ) {
     self.status = status
     line = text
     self.retryAfter = retryAfter
+    self.acceptedCodings = acceptedCodings
+    self.challenges = challenges
   }
 
   var text: String { line + "\n" }

@@ -30,15 +30,15 @@ final class HeaderPolicy: Sendable {
     /// The name of the listener.
     var listener: [UInt8] = []
     var isHTTP10 = false
-    /// The request's marks; nil without any.
-    var marks: RequestMarks?
+    /// The request's identifiers; nil without any.
+    var ids: CorrelationIDs?
     /// Whether the method is TRACE or OPTIONS, whose hops Max-Forwards counts.
     var countsForwards = false
   }
 
   enum Verdict {
     /// - retries: the number of retries before the request came, as its fields say.
-    case forward(HeaderBlock, retries: Int, CallerWishes)
+    case forward(HeaderBlock, retries: Int, SchedulingHints)
     /// The request has been here before: 508.
     case loop
     /// Max-Forwards is used up, so the gateway answers itself.
@@ -69,8 +69,8 @@ final class HeaderPolicy: Sendable {
   let announcesTraces: Bool
   let announcesTraceState: Bool
   private let announcesRequestID: Bool
-  /// What requests are marked with; nil for nothing.
-  private let marks: MarkSettings?
+  /// Which identifiers requests get; nil for none.
+  private let ids: CorrelationSettings?
   /// Whether the identifier of a request is one of them: kept apart, as it is asked for with each field.
   private let replacesRequestID: Bool
 
@@ -78,10 +78,10 @@ final class HeaderPolicy: Sendable {
   ///   - upstream: The upstream of the route.
   ///   - host: The Host that an entry of `upstreams` asks for; nil for the endpoint's own.
   ///   - pseudonym: The name of this gateway in Via; a token.
-  ///   - marks: What requests are marked with; nil for nothing.
+  ///   - ids: Which identifiers requests get; nil for none.
   ///   - believed: The names, in lower case, of fields that the configuration goes by.
   init(
-    route: Route, upstream: Upstream, host: HostRewrite? = nil, pseudonym: String, marks: MarkSettings? = nil,
+    route: Route, upstream: Upstream, host: HostRewrite? = nil, pseudonym: String, ids: CorrelationSettings? = nil,
     believed: [[UInt8]] = []
   ) {
     let rules = route.headers
@@ -122,10 +122,10 @@ final class HeaderPolicy: Sendable {
     let named = ruled + rules.add.map { Array(FieldSyntax.lowercased($0.name).utf8) }
     announcesTraces = !Self.has(named, "traceparent")
     announcesTraceState = !Self.has(named, "tracestate")
-    announcesRequestID = marks.map { !Self.has(named, String(decoding: $0.header, as: UTF8.self)) } ?? false
+    announcesRequestID = ids.map { !Self.has(named, String(decoding: $0.header, as: UTF8.self)) } ?? false
     self.believed = believed
-    self.marks = marks
-    replacesRequestID = marks?.hasRequestID == true
+    self.ids = ids
+    replacesRequestID = ids?.hasRequestID == true
     self.first = first
     self.last = last
     via = (Array("1.1 \(pseudonym)".utf8), Array("1.0 \(pseudonym)".utf8))
@@ -140,7 +140,7 @@ final class HeaderPolicy: Sendable {
     var isLoop = false
     var isFinal = false
     var retries = 0
-    var wishes = CallerWishes()
+    var hints = SchedulingHints()
     list.append(contentsOf: first)
     if sendsClientsHost { addHost(of: client, to: &list) }
     fields.forEach { name, value in
@@ -149,7 +149,7 @@ final class HeaderPolicy: Sendable {
       if let facts = client.facts, facts.reserves(name) { return }
       switch FieldKind(name) {
       case .endToEnd:
-        if replacesRequestID, let marks, marks.isRequestID(name) { return }
+        if replacesRequestID, let ids, ids.isRequestID(name) { return }
         // The server's parser has checked the field.
         if !isRuled(name), !readsLikeBelieved(name) { list.append(name: name, value: value, isChecked: true) }
       case .connection, .hopByHop, .host, .disguised: break
@@ -165,16 +165,16 @@ final class HeaderPolicy: Sendable {
         retries = max(retries, AttemptHeader.count(value) - 1)
         passOn(name, value, to: &list)
       case .priority:
-        wishes.urgency = Urgency.parse(value) ?? wishes.urgency
+        hints.urgency = Urgency.parse(value) ?? hints.urgency
         passOn(name, value, to: &list)
       case .grpcTimeout:
-        wishes.note(timeout: CallerWishes.grpcTimeout(value))
+        hints.note(timeout: SchedulingHints.grpcTimeout(value))
         passOn(name, value, to: &list)
       case .envoyTimeout:
-        wishes.note(timeout: CallerWishes.envoyTimeout(value))
+        hints.note(timeout: SchedulingHints.envoyTimeout(value))
         passOn(name, value, to: &list)
       // Each attempt gets fields of its own.
-      case .trace: if client.marks?.trace == nil { passOn(name, value, to: &list) }
+      case .trace: if client.ids?.trace == nil { passOn(name, value, to: &list) }
       case .via:
         if contains(pseudonym: value) { isLoop = true }
         Chains.extend(&chains.via, with: value)
@@ -182,7 +182,8 @@ final class HeaderPolicy: Sendable {
       case .forwarded: if value.hasWholeQuotations { Chains.extend(&chains.forwarded, with: value) }
       case .forwardedFor: Chains.extend(&chains.forwardedFor, with: value)
       case .maxForwards:
-        guard client.countsForwards, let hops = Self.hops(value) else {
+        // No number of hops has more digits.
+        guard client.countsForwards, value.count <= 9, let hops = value.decimal else {
           passOn(name, value, to: &list)
           break
         }
@@ -194,7 +195,7 @@ final class HeaderPolicy: Sendable {
     addOwn(client, chains, to: &list)
     if retries > 0 { add("X-Retry-Attempt", Array("\(retries)".utf8), to: &list) }
     if let facts = client.facts { add(facts, to: &list) }
-    if replacesRequestID, announcesRequestID, let requestID = client.marks?.requestID, let name = marks?.header {
+    if replacesRequestID, announcesRequestID, let requestID = client.ids?.requestID, let name = ids?.header {
       name.withUnsafeBytes { name in requestID.withUnsafeBytes { list.append(name: name, value: $0) } }
     }
     if chains.hasScheme {
@@ -205,7 +206,7 @@ final class HeaderPolicy: Sendable {
       list.append(contentsOf: last.http)
     }
     if !made.isEmpty { addMade(client, to: &list) }
-    return .forward(list, retries: retries, wishes)
+    return .forward(list, retries: retries, hints)
   }
 
   /// Forwards a field that was read here, unless the route has a rule about it.
@@ -297,7 +298,7 @@ final class HeaderPolicy: Sendable {
       if case .hopByHop = kind { return framing.note(name, value) }
       if name.count == 12, name.spells("content-type") { framing.note(type: value) }
       if options.contains(name) || responseRules.drops(name) { return }
-      if replacesRequestID, let marks, marks.isRequestID(name) { return }
+      if replacesRequestID, let ids, ids.isRequestID(name) { return }
       switch kind {
       case .connection: break
       case .via: Chains.extend(&chain, with: value)
@@ -390,10 +391,5 @@ final class HeaderPolicy: Sendable {
       let receiver = element.drop { !$0.isBlank }.drop { $0.isBlank }
       return receiver.prefix { !$0.isBlank }.elementsEqual(pseudonym)
     }
-  }
-
-  /// The value of Max-Forwards; nil if it is no number, or larger than any number of hops.
-  private static func hops(_ value: UnsafeRawBufferPointer) -> Int64? {
-    value.count <= 9 ? value.decimal : nil
   }
 }

@@ -1,3 +1,4 @@
+import WeirCurl
 import WeirIO
 import WeirServer
 import WeirTransport
@@ -16,9 +17,11 @@ struct IncomingBody {
   /// The timer of its pace, while it comes.
   var timer: LoopTimer?
   /// The gate that it has entered, while it streams.
-  var gate: UploadGate?
-  /// Set for a body that is decoded on its way.
-  var decoding: BodyDecoding?
+  var gate: Gate?
+  /// Whether it is decoded on its way. That outlives the decoder, since another attempt must not announce the coding
+  /// either.
+  var isDecoded = false
+  var decoder: BodyCoder?
 
   /// Whether nothing of it has gone to the upstream.
   var isGathering: Bool { intake.stage == .gathering }
@@ -61,11 +64,11 @@ struct IncomingBody {
     return intake.ended()
   }
 
-  /// The time for the body, or for a part of it, is over.
+  /// The time for the body, or for a part of it, is over. Returns whether the client is too slow.
   ///
   /// - Parameter isUsed: Whether the request is under way.
-  mutating func timeIsOver(isUsed: Bool) -> BodyIntake.Verdict {
-    intake.timeIsOver(isAwaited: isUsed && isAwaited, isCrowded: gate?.isCrowded ?? false)
+  mutating func isTooSlow(isUsed: Bool) -> Bool {
+    intake.isTooSlow(isAwaited: isUsed && isAwaited, isCrowded: gate?.isCrowded ?? false)
   }
 
   // MARK: The attempts' side
@@ -77,11 +80,11 @@ struct IncomingBody {
   }
 
   /// The next bytes for an attempt, and whether the client's side has waited for the room that they leave.
-  mutating func read(into target: UnsafeMutableRawBufferPointer) -> (read: ReplayBuffer.Read, makesRoom: Bool) {
+  mutating func read(into target: UnsafeMutableRawBufferPointer) -> (read: BodySupply, makesRoom: Bool) {
     let read = buffer.read(into: target)
     let makesRoom = isFull && buffer.wantsMore
     if makesRoom { isFull = false }
-    if case .wait = read { isAwaited = true }
+    if case .pause = read { isAwaited = true }
     return (read, makesRoom)
   }
 
@@ -103,12 +106,6 @@ struct BodyIntake {
     /// The request is under way, its body is not complete.
     case streaming
     case complete
-  }
-
-  enum Verdict: Equatable {
-    case proceed
-    /// The client is too slow.
-    case giveUp
   }
 
   /// Seconds between two checks of the pace of a body that streams.
@@ -136,12 +133,12 @@ struct BodyIntake {
   }
 
   /// The timer has fired: at the end of the whole time while the body is gathered, or of an interval while it streams.
-  mutating func timeIsOver(isAwaited: Bool, isCrowded: Bool) -> Verdict {
+  mutating func isTooSlow(isAwaited: Bool, isCrowded: Bool) -> Bool {
     defer { bytes = 0 }
     switch stage {
-    case .gathering: return .giveUp
-    case .streaming: return isAwaited && isCrowded && bytes < Self.leastBytes ? .giveUp : .proceed
-    case .complete: return .proceed
+    case .gathering: return true
+    case .streaming: return isAwaited && isCrowded && bytes < Self.leastBytes
+    case .complete: return false
     }
   }
 }
@@ -175,5 +172,68 @@ enum BodyDefect {
     case .overLimit: .tooLarge
     case .crowded: .forwarded(.rejected)
     }
+  }
+}
+
+/// A request body between the client that sends it and the attempts that take it.
+///
+/// Up to `limit` bytes are kept, so that another attempt can send them again. A body that grows beyond that is passed
+/// through: bytes that an attempt has taken are released, and the body can't be replayed any more.
+struct ReplayBuffer {
+  /// The default limit, 64 KiB.
+  static let defaultLimit = 64 << 10
+
+  /// Whether all of the body so far is kept.
+  private(set) var canReplay = true
+  /// Whether the client has sent the whole body.
+  private(set) var isComplete = false
+  private let limit: Int
+  private var bytes: [UInt8] = []
+  private var taken = 0
+  private var hasLetGo = false
+
+  init(limit: Int = Self.defaultLimit) {
+    self.limit = limit
+  }
+
+  var unread: Int { bytes.count - taken }
+
+  /// Whether the client may send more. False if as many bytes as the limit wait for an attempt to take them.
+  var wantsMore: Bool { unread < limit }
+
+  mutating func append(_ more: UnsafeRawBufferPointer) {
+    if canReplay, bytes.count + more.count > limit { canReplay = false }
+    if !canReplay { letGo() }
+    bytes.append(contentsOf: more)
+  }
+
+  mutating func finish() {
+    isComplete = true
+  }
+
+  mutating func read(into target: UnsafeMutableRawBufferPointer) -> BodySupply {
+    let count = min(target.count, unread)
+    guard count > 0 else { return isComplete && unread == 0 ? .end : .pause }
+    bytes.withUnsafeBytes { target.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[taken..<taken + count])) }
+    taken += count
+    if taken == bytes.count, !canReplay { letGo() }
+    return .bytes(count)
+  }
+
+  /// Whether no attempt has taken bytes that are gone.
+  var canRewind: Bool { !hasLetGo }
+
+  /// Begins again for another attempt. Returns false if bytes that an earlier one took are gone.
+  mutating func rewind() -> Bool {
+    guard !hasLetGo else { return false }
+    taken = 0
+    return true
+  }
+
+  private mutating func letGo() {
+    guard taken > 0 else { return }
+    bytes.removeSubrange(..<taken)
+    taken = 0
+    hasLetGo = true
   }
 }

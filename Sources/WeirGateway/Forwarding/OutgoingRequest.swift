@@ -1,5 +1,6 @@
 import WeirCurl
 import WeirHTTP
+import WeirIO
 import WeirServer
 import WeirTransport
 
@@ -25,9 +26,11 @@ final class OutgoingRequest {
   /// The plan for second attempts beside a slow one; nil if there is none.
   let hedge: HedgePlan?
 
+  /// - Parameter elsewhere: The number of retries at other upstreams, of which the first attempt of a fallback is one; nil
+  ///   for a request that is no fallback.
   init(
     route: RoutePlan, method: String, target: String, fields: HeaderBlock, body: BodyLength,
-    retriesBefore: Int, upgrade: String? = nil
+    retriesBefore: Int, upgrade: String? = nil, elsewhere: Int? = nil
   ) {
     self.route = route
     self.method = method
@@ -36,13 +39,14 @@ final class OutgoingRequest {
     self.fields = fields
     self.body = body
     self.retriesBefore = retriesBefore
-    retriesElsewhere = 0
+    retriesElsewhere = elsewhere ?? 0
     self.upgrade = upgrade
-    followsRules = retriesBefore == 0 || !route.leavesRetriesAlone
+    followsRules = elsewhere == nil && (retriesBefore == 0 || !route.route.retry.unlessRetried)
     // Two attempts at once have the effect of one, and need no body each.
-    let isHedged = route.route.hedge != nil && followsRules && upgrade == nil
-    if isHedged, case .none = body, RequestMethods.idempotent.contains(method) {
-      hedge = route.route.hedge
+    if let plan = route.route.hedge, followsRules, upgrade == nil, case .none = body,
+      RequestMethods.idempotent.contains(method)
+    {
+      hedge = plan
     } else {
       hedge = nil
     }
@@ -53,18 +57,10 @@ final class OutgoingRequest {
   /// - Parameters:
   ///   - retries: The number of retries at the upstream that could not answer.
   ///   - fields: Made for the other upstream.
-  init(fallback request: OutgoingRequest, after retries: Int, by route: RoutePlan, fields: HeaderBlock) {
-    self.route = route
-    method = request.method
-    decidedTarget = request.decidedTarget
-    target = route.target(decidedTarget)
-    self.fields = fields
-    body = request.body
-    retriesBefore = request.retriesBefore
-    retriesElsewhere = retries + 1
-    upgrade = request.upgrade
-    followsRules = false
-    hedge = nil
+  func fallback(to route: RoutePlan, after retries: Int, fields: HeaderBlock) -> OutgoingRequest {
+    OutgoingRequest(
+      route: route, method: method, target: decidedTarget, fields: fields, body: body, retriesBefore: retriesBefore,
+      upgrade: upgrade, elsewhere: retries + 1)
   }
 
   /// The rules about retries; nil if there are none.
@@ -119,4 +115,32 @@ final class OutgoingRequest {
     }
     return block
   }
+}
+
+/// The time and the attempts that a request has cost at upstreams: at its route's, and at that of a fallback.
+struct UpstreamTally {
+  /// When the request to the present upstream began.
+  private(set) var began = MonotonicTime(nanoseconds: 0)
+  /// When the request must be over, whichever upstream it is at.
+  var deadline = MonotonicTime.distantFuture
+  /// Seconds for which the request was at upstreams; nil before the first time has ended.
+  private(set) var seconds: Double?
+  /// The number of attempts that were put on the wire.
+  private(set) var started = 0
+  private var startedBefore = 0
+  /// The status of the last attempt that has ended at the present upstream.
+  var lastStatus: Int?
+
+  /// The number of attempts that were put on the wire to the present upstream.
+  var startedHere: Int { started - startedBefore }
+
+  mutating func begins(at now: MonotonicTime) {
+    began = now
+    startedBefore = started
+    lastStatus = nil
+  }
+
+  mutating func startsAttempt() { started += 1 }
+
+  mutating func ends(at now: MonotonicTime) { seconds = (seconds ?? 0) + now.seconds(since: began) }
 }

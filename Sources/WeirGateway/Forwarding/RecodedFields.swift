@@ -5,6 +5,8 @@ struct RecodedResponse<Head: FieldSource>: FieldSource {
   let head: Head
   let treatment: ResponseTreatment
 
+  private typealias Body = (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void
+
   var mayNameFields: Bool { head.mayNameFields }
 
   func forEach(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void) {
@@ -24,19 +26,13 @@ struct RecodedResponse<Head: FieldSource>: FieldSource {
 
   /// A strong ETag names the very octets (RFC 9110 §8.8.1), which are others now. One that breaks the grammar is left
   /// out.
-  private static func weaken(
-    _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
-    _ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void
-  ) {
+  private static func weaken(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ body: Body) {
     if value.starts(with: "W/") { return body(name, value) }
     guard value.first == .quotationMark else { return }
     (Array("W/".utf8) + Array(value)).withUnsafeBytes { body(name, $0) }
   }
 
-  private static func add(
-    _ name: StaticString, _ value: StaticString,
-    _ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void
-  ) {
+  private static func add(_ name: StaticString, _ value: StaticString, _ body: Body) {
     body(
       UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount),
       UnsafeRawBufferPointer(start: value.utf8Start, count: value.utf8CodeUnitCount))

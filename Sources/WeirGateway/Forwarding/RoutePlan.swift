@@ -1,7 +1,5 @@
 import WeirCurl
 import WeirExporter
-import WeirHTTP
-import WeirServer
 import WeirTransport
 
 /// A route with one of its upstreams, prepared for forwarding. A class, so that a request keeps the whole plan alive by
@@ -18,16 +16,12 @@ final class RoutePlan: Sendable {
   let rules: RetryRules?
   /// The limits on the attempts at the upstream.
   let controls: DestinationControls
-  /// Whether requests that their sender retries are not retried here.
-  let leavesRetriesAlone: Bool
   /// The route's timeout in seconds.
   let timeout: Double
-  /// Whether responses stream; nil for those of Server-Sent Events alone.
-  let streaming: Bool?
   /// Seconds without a byte of a response that streams; 0 without a limit.
   let streamSilence: Double
   /// Limits the requests that stream a body to the upstream.
-  let uploads: UploadGate
+  let uploads: Gate
   /// Whether the base path of the upstream is not in the targets that the route table makes.
   private let joinsBaseLate: Bool
   /// The upstream's endpoints; nil if it is a URL.
@@ -60,23 +54,32 @@ final class RoutePlan: Sendable {
     let silence = route.silenceTimeout ?? named?.connection.silenceTimeout
     spec.silenceTimeout = silence ?? 0
     streamSilence = silence ?? Route.defaultStreamSilence
-    spec.rules = named.map { TransferRules($0.connection) }
+    spec.rules = named.map { named in
+      TransferRules(
+        connectTimeout: named.connection.connectTimeout, idleTimeout: named.connection.idleTimeout,
+        maximumAge: named.connection.maximumAge, httpVersion: named.connection.httpVersion)
+    }
     self.spec = spec
     headers = HeaderPolicy(
-      route: route, upstream: upstream, host: named?.host, pseudonym: maker.pseudonym, marks: maker.marks,
-      believed: maker.believed)
+      route: route, upstream: upstream, host: named?.host, pseudonym: maker.context.pseudonym,
+      ids: maker.idSettings, believed: maker.believed)
     rules = RetryRules(route.retry)
-    controls = named.map(DestinationControls.init) ?? DestinationControls(route)
-    leavesRetriesAlone = route.retry.unlessRetried
+    controls =
+      if let named {
+        DestinationControls(
+          retryBudget: named.retryBudget, circuitBreaker: named.circuitBreaker, overload: named.overload)
+      } else {
+        DestinationControls(
+          retryBudget: route.retry.budget, circuitBreaker: route.circuitBreaker, overload: route.overload)
+      }
     timeout = route.timeout / .seconds(1)
-    streaming = route.streaming
     uploads = maker.uploads(of: upstream)
     endpoints = maker.endpoints(of: upstream)
     balanceKey = named?.balanceKey
     patience = named?.connection.connectTimeout ?? 0
     mayConnectElsewhere = (named?.endpoints.boundedConnectRetries ?? 0) > 0
     self.fallback = fallback
-    coding = CodingPlan(route.compression, limit: maker.coders)
+    coding = CodingPlan(route.compression, limit: maker.context.coders)
     tunnels = maker.tunnels(of: route)
   }
 
@@ -85,12 +88,11 @@ final class RoutePlan: Sendable {
 
   /// Makes the plans of a configuration.
   struct Maker {
-    let pseudonym: String
-    let coders: CoderLimit
-    let marks: MarkSettings?
+    let context: PlanContext
+    let idSettings: CorrelationSettings?
     let believed: [[UInt8]]
-    private let gates: [Destination: UploadGate]
-    private let tunnels: [String: TunnelGate]
+    private let uploads: [Destination: Gate]
+    private let tunnels: [String: Gate]
     private let named: [String: UpstreamEndpoints]
     private let entries: [String: NamedUpstream]
     /// The number of plans so far.
@@ -98,19 +100,17 @@ final class RoutePlan: Sendable {
     /// The upstreams so far, each with the gauges of all limits that any route sets there.
     private(set) var upstreams: [Destination: ControlGauges] = [:]
 
-    init(
-      _ configuration: Configuration, pseudonym: String, gates: UploadGates, tunnels: TunnelGates, coders: CoderLimit,
-      named: [String: UpstreamEndpoints]
-    ) {
-      self.pseudonym = pseudonym
-      self.coders = coders
-      marks = MarkSettings(configuration)
+    init(_ configuration: Configuration, _ context: PlanContext, named: [String: UpstreamEndpoints]) {
+      self.context = context
+      idSettings = CorrelationSettings(configuration)
       believed = configuration.believedFields
       self.named = named
       entries = Dictionary(configuration.upstreams.map { ($0.name, $0) }) { first, _ in first }
       let urls = configuration.routes.flatMap(\.upstreams).filter { !$0.isNamed }
-      self.gates = gates.follow(Set(urls.map(\.destination)))
-      self.tunnels = tunnels.follow(configuration.routes)
+      uploads = context.uploads.follow(
+        Dictionary(urls.map { ($0.destination, TransportLimits.gatewayUploads) }) { first, _ in first })
+      tunnels = context.tunnels.follow(
+        Dictionary(configuration.routes.compactMap { route in route.upgrade.map { (route.name, $0.limit) } }) { $1 })
     }
 
     mutating func work(of route: Route) -> ForwardingPlan.Work {
@@ -151,29 +151,10 @@ final class RoutePlan: Sendable {
       return TunnelTerms(rule: rule, gate: gate)
     }
 
-    func uploads(of upstream: Upstream) -> UploadGate {
-      let gate = upstream.isNamed ? named[upstream.host]?.uploads : gates[upstream.destination]
-      return gate ?? UploadGate(limit: 1)
+    func uploads(of upstream: Upstream) -> Gate {
+      let gate = upstream.isNamed ? named[upstream.host]?.uploads : uploads[upstream.destination]
+      return gate ?? Gate(limit: 1)
     }
-  }
-}
-
-extension DestinationControls {
-  fileprivate convenience init(_ route: Route) {
-    self.init(retryBudget: route.retry.budget, circuitBreaker: route.circuitBreaker, overload: route.overload)
-  }
-
-  fileprivate convenience init(_ upstream: NamedUpstream) {
-    self.init(
-      retryBudget: upstream.retryBudget, circuitBreaker: upstream.circuitBreaker, overload: upstream.overload)
-  }
-}
-
-extension TransferRules {
-  fileprivate convenience init(_ settings: ConnectionSettings) {
-    self.init(
-      connectTimeout: settings.connectTimeout, idleTimeout: settings.idleTimeout, maximumAge: settings.maximumAge,
-      httpVersion: settings.httpVersion)
   }
 }
 

@@ -12,9 +12,7 @@ struct DescriptorShares: Equatable {
   private static let fixed = 32
   private static let fixedPerWorker = 4
 
-  /// - Parameters:
-  ///   - hasOrigin: whether the process also holds the other end of the connections to upstreams.
-  ///   - hasOrigin: whether the process holds the other end of the connections to upstreams too.
+  /// - Parameter hasOrigin: Whether the process also holds the other end of the connections to upstreams.
   init(limit: Int, workers: Int, hasOrigin: Bool = false) {
     metrics = Exporter.Limits().within(descriptors: limit).connections
     let rest = limit - Self.fixed - Self.fixedPerWorker * workers - metrics

@@ -1,6 +1,5 @@
 import Synchronization
 package import WeirIO
-import WeirMetrics
 package import WeirServer
 package import WeirTransport
 
@@ -18,7 +17,7 @@ package final class Gateway: Sendable {
     /// counted.
     package var failureWindow = 10.0
     /// The bodies that are coded or decoded at one time.
-    package var coders = CoderLimit.standard
+    package var coders = CodingPlan.mostBodies
     /// Listening sockets that are open already, from another process.
     package var sockets = InheritedSockets()
 
@@ -33,19 +32,13 @@ package final class Gateway: Sendable {
   private let listeners: GatewayListeners
   private let standard: ListenerSettings
   private let workers: [Worker]
-  private let pseudonym: String
+  private let context: PlanContext
   private let destinations: DestinationTable
   private let registry: UpstreamRegistry
   /// The routes of the present configuration.
   private let present: Mutex<[Route]>
-  private let gates = UploadGates(limit: TransportLimits.gatewayUploads)
-  private let coders: CoderLimit
-  private let tunnels = TunnelGates()
-  private let limits = LimitRegistry()
-  private let gatekeepers = Gatekeepers()
   private let accessLog: AccessLog
-  private let failures: FailureLog
-  private let upstreams: UpstreamLog
+  private let logs: SharedLogs
   private let metrics: GatewayMetrics
 
   /// Listens, but accepts nothing before `start()`.
@@ -56,33 +49,33 @@ package final class Gateway: Sendable {
     observer: (any SharedTransportObserver)? = nil, log: Logger
   ) throws {
     var random = SystemRandomNumberGenerator()
-    pseudonym = options.pseudonym ?? ForwardingPlan.pseudonym(using: &random)
+    let context = PlanContext(
+      pseudonym: options.pseudonym ?? ForwardingPlan.pseudonym(using: &random), coders: Gate(limit: options.coders))
+    self.context = context
     self.metrics = metrics
-    coders = CoderLimit(options.coders)
-    let failures = FailureLog(log, window: options.failureWindow)
-    self.failures = failures
-    let upstreams = UpstreamLog(log, window: options.failureWindow)
-    self.upstreams = upstreams
+    let logs = SharedLogs(log, window: options.failureWindow)
+    self.logs = logs
     let destinations = DestinationTable()
     self.destinations = destinations
     let registry = UpstreamRegistry(destinations, log: log, lag: { observer?.lagObserver(ofLoop: "control") })
     self.registry = registry
     present = Mutex(configuration.routes)
     try registry.follow(configuration.upstreams)
-    metrics.endpoints.tell { [weak registry] in registry.map { Array($0.all.values) } ?? [] }
-    let accessLog = AccessLog(counters: { metrics.accessLog() }, warn: { log.warn(of: $0) })
+    metrics.endpoints.source.follow { [weak registry] in registry.map { Array($0.all.values) } ?? [] }
+    let accessLog = AccessLog(counters: { metrics.accessLog() }) { notice in
+      log.warn(
+        "lines of the access log are lost", ["count": .integer(notice.count), "reason": .string(notice.reason)])
+    }
     self.accessLog = accessLog
     let lines = try accessLog.prepare(configuration.accessLog)
     accessLog.commit(lines)
-    let plan = ForwardingPlan(
-      configuration, pseudonym: pseudonym, gates: gates, tunnels: tunnels, limits: limits, coders: coders,
-      gatekeepers: gatekeepers, named: registry.all, accessLog: lines.writer)
-    metrics.prepare(for: plan)
+    let plan = ForwardingPlan(configuration, context, named: registry.all, accessLog: lines.writer)
+    metrics.prepare(plan.table.routes, refusals: plan.refusals, upstreams: plan.upstreams)
     let share = min(max(1, options.connections / options.workers), ServerLimits.mostConnections)
     let workers = try (0..<options.workers).map { number in
       try Worker(
         number: number, plan: plan, destinations: destinations, observer: observer, metrics: metrics,
-        connections: share, log: log, failures: failures, upstreams: upstreams)
+        connections: share, logs: logs)
     }
     self.workers = workers
     standard = ListenerSettings(address: options.address)
@@ -90,10 +83,10 @@ package final class Gateway: Sendable {
       configuration.listeners.isEmpty ? [standard] : configuration.listeners, workers: workers,
       connections: options.connections, metrics: metrics.tls, sockets: options.sockets, log: log)
     self.listeners = listeners
-    metrics.tls.tell { [weak listeners] in
+    metrics.tls.source.follow { [weak listeners] in
       (listeners?.all ?? []).compactMap { entry in entry.tls.map { (entry.settings.name, $0.source.certificates) } }
     }
-    metrics.listeners.tell { [weak listeners] in
+    metrics.listeners.source.follow { [weak listeners] in
       (listeners?.all ?? []).map { ($0.settings.name, $0.tallies) }
     }
   }
@@ -106,9 +99,9 @@ package final class Gateway: Sendable {
     listeners.all.map { ($0.settings.name, $0.listener.address, $0.tls != nil) }
   }
 
-  /// The present state, for the status page.
-  var state: GatewayState {
-    GatewayState(routes: present.withLock { $0 }, endpoints: Array(registry.all.values), listeners: listeners.all)
+  /// The routes, the endpoints of named upstreams and the listeners of the present configuration, for the status page.
+  var state: (routes: [Route], endpoints: [UpstreamEndpoints], listeners: [GatewayListeners.Entry]) {
+    (present.withLock { $0 }, Array(registry.all.values), listeners.all)
   }
 
   /// The listeners with the addresses that were asked for.
@@ -137,14 +130,12 @@ package final class Gateway: Sendable {
     let before = Array(registry.all.values)
     try registry.follow(configuration.upstreams)
     await findEndpoints()
-    let plan = ForwardingPlan(
-      configuration, pseudonym: pseudonym, gates: gates, tunnels: tunnels, limits: limits, coders: coders,
-      gatekeepers: gatekeepers, named: registry.all, accessLog: lines.writer)
-    metrics.prepare(for: plan)
+    let plan = ForwardingPlan(configuration, context, named: registry.all, accessLog: lines.writer)
+    metrics.prepare(plan.table.routes, refusals: plan.refusals, upstreams: plan.upstreams)
     // A log that begins has its place before its first line; one that moves keeps the lines of requests under way.
     let begins = !accessLog.isOn
     if begins { accessLog.commit(lines) }
-    for worker in workers { await worker.install(plan, metrics) }
+    for worker in workers { await worker.install(plan) }
     if !begins { accessLog.commit(lines) }
     await listeners.commit(change)
     closeIdleConnections(before, configuration.routes)
@@ -182,21 +173,7 @@ package final class Gateway: Sendable {
     for worker in workers { worker.close() }
     registry.close()
     // Events that were only counted are logged before the end.
-    _ = failures.windowsEnded(at: .distantFuture)
-    upstreams.end(at: .now)
-  }
-}
-
-extension GatewayMetrics {
-  fileprivate func prepare(for plan: ForwardingPlan) {
-    let leads = plan.table.routes.compactMap { route in route.upstream.map { (route.name, $0.destination) } }
-    let coding = plan.table.routes.compactMap { route in
-      CodedDirections(route.compression).map { (route.name, $0) }
-    }
-    prepare(
-      routes: plan.table.routes.map(\.name), leading: Dictionary(leads) { first, _ in first },
-      coding: Dictionary(coding) { first, _ in first },
-      tunnelling: plan.table.routes.filter { $0.upgrade != nil }.map(\.name), limiting: plan.table.routes,
-      refusals: plan.refusals, upstreams: plan.upstreams)
+    _ = logs.failures.windowsEnded(at: .distantFuture)
+    logs.upstreams.end(at: .now)
   }
 }

@@ -1,5 +1,4 @@
 import Synchronization
-import WeirIO
 import WeirServer
 import WeirTLS
 
@@ -21,13 +20,8 @@ final class GatewayListeners: Sendable {
     let tls: TLSFilesWatch?
   }
 
-  /// The listeners that a configuration asks for. All sockets are open.
-  struct Change: Sendable {
-    fileprivate let listeners: [Prepared]
-  }
-
-  /// A listener whose socket is open and whose files are read.
-  fileprivate struct Prepared: Sendable {
+  /// A listener that a configuration asks for. Its socket is open, and its files are read.
+  struct Prepared: Sendable {
     let settings: ListenerSettings
     let listener: Listener
     /// Nil for plain HTTP, and for a listener whose servers stay.
@@ -59,8 +53,8 @@ final class GatewayListeners: Sendable {
     self.sockets = sockets
     self.log = log
     entries = Mutex([])
-    let change = try prepare(settings)
-    let first = change.listeners.map { entry($0, beside: change.listeners.count, after: []) }
+    let prepared = try prepare(settings)
+    let first = prepared.map { entry($0, beside: prepared.count, after: []) }
     metrics.follow(first.filter { $0.tls != nil }.map(\.settings.name))
     entries.withLock { $0 = first }
   }
@@ -75,18 +69,16 @@ final class GatewayListeners: Sendable {
   var all: [Entry] { entries.withLock { $0 } }
 
   /// Opens the sockets that are missing, and reads the files of TLS. Throws, and changes nothing, if that fails.
-  func prepare(_ wanted: [ListenerSettings]) throws -> Change {
+  func prepare(_ wanted: [ListenerSettings]) throws -> [Prepared] {
     let present = all
-    var listeners: [Prepared] = []
-    for settings in wanted {
+    return try wanted.map { settings in
       let known = present.first { $0.settings.address == settings.address }
       let listener =
         if let known { known.listener } else { try sockets.listener(named: settings.name, at: settings.address) }
       let isKept = known?.settings.canFollow(settings) ?? false
       let tls = isKept ? nil : try watch(settings, after: present.first { $0.settings.name == settings.name }?.tls)
-      listeners.append(Prepared(settings: settings, listener: listener, tls: tls))
+      return Prepared(settings: settings, listener: listener, tls: tls)
     }
-    return Change(listeners: listeners)
   }
 
   /// Reads the files of a listener's TLS.
@@ -116,8 +108,7 @@ final class GatewayListeners: Sendable {
     let edge = ListenerEdge(settings)
     let servers = zip(workers, tallies).map { worker, tally in
       worker.server(
-        for: listener, edge, limits: limits, refuses: settings.refusesPeer,
-        expectsProxyHeader: settings.expectsProxyHeader, tls: prepared.tls?.source, tally: tally, crowd: crowd)
+        for: listener, settings, edge, limits: limits, tls: prepared.tls?.source, tally: tally, crowd: crowd)
     }
     return Entry(
       settings: settings, listener: listener, servers: servers, tallies: tallies, crowd: crowd, tls: prepared.tls)
@@ -125,11 +116,11 @@ final class GatewayListeners: Sendable {
 
   /// Begins with what was prepared, and lets the other listeners' connections end. Connections of a listener whose
   /// settings have changed end by the old ones. Returns once new connections follow the new settings.
-  func commit(_ change: Change) async {
+  func commit(_ listeners: [Prepared]) async {
     let before = all
-    let count = change.listeners.count
+    let count = listeners.count
     var new: [Entry] = []
-    let entries = change.listeners.map { prepared in
+    let entries = listeners.map { prepared in
       let known = before.first {
         $0.listener === prepared.listener && $0.settings.canFollow(prepared.settings)
       }
@@ -190,6 +181,19 @@ final class GatewayListeners: Sendable {
     let servers = all.flatMap(\.servers) + leaving.withLock { Array($0.values) }
     await withTaskGroup { group in
       for server in servers { group.addTask { await server.stop(grace: grace) } }
+    }
+  }
+}
+
+extension Logger {
+  /// Logs the outcome of new content in a listener's TLS files.
+  func note(_ event: TLSFilesWatch.Event, listener: String) {
+    switch event {
+    case .followed: info("the TLS files have changed, and new connections follow them", ["listener": .string(listener)])
+    case .refused(let problem):
+      warn(
+        "the TLS files have changed and can't be used; TLS stays as it was",
+        ["listener": .string(listener), "problem": .string(problem)])
     }
   }
 }

@@ -7,39 +7,57 @@ import WeirTransport
 final class Worker: Sendable {
   let loop: EventLoop
   private let transport: LoopBound<Transport>
-  private let handler: ForwardingHandler
+  private let log: Logger
+  /// What new requests follow.
+  private let current: LoopBound<ActivePlan>
 
+  /// - Parameter observer: Observes the requests to upstreams.
   init(
     number: Int, plan: ForwardingPlan, destinations: DestinationTable, observer: (any SharedTransportObserver)?,
-    metrics: GatewayMetrics, connections: Int, log: Logger, failures: FailureLog, upstreams: UpstreamLog
+    metrics: GatewayMetrics, connections: Int, logs: SharedLogs
   ) throws(Errno) {
     loop = try EventLoop(name: "weir.gateway.\(number)")
+    log = logs.log
+    var options = TransportOptions()
+    // Short, so that an upstream that swallows packets leaves time for another attempt.
+    options.connectTimeout = 5
     // Each request under way has a client's connection, so no more connections to upstreams are needed.
+    options.maximumPooledConnections = connections
+    // The same with every libcurl, and by our own engine: HTTP/2 goes by libcurl's.
+    options.httpVersion = .http1_1
     transport = LoopBound(
       Transport(
-        loop: loop, options: .gateway(connections: connections), limits: .gateway, table: destinations,
-        observer: UpstreamObserver(metrics: observer, log: upstreams)), on: loop)
+        loop: loop, options: options, limits: .gateway, table: destinations,
+        observer: UpstreamObserver(metrics: observer, log: logs.upstreams)), on: loop)
     if let lag = observer?.lagObserver(ofLoop: "gateway.\(number)") { loop.post { [loop] in loop.observeLag(lag) } }
-    handler = ForwardingHandler(
-      transport: transport, plan: plan, metrics: metrics, observer: observer, log: log, failures: failures,
-      upstreams: upstreams)
+    current = LoopBound(
+      ActivePlan(
+        plan, metrics, transport: transport, observer: observer, log: RequestLog(logs, on: loop),
+        slowClients: SlowClients(transport)), on: loop)
   }
 
   /// Makes the server of a listener on this worker's loop.
   func server(
-    for listener: Listener, _ edge: ListenerEdge, limits: ServerLimits,
-    refuses: (@Sendable (SocketAddress) -> Bool)?, expectsProxyHeader: (@Sendable (SocketAddress) -> Bool)?,
-    tls: TLSSource?, tally: ServerTally, crowd: CrowdLog
+    for listener: Listener, _ settings: ListenerSettings, _ edge: ListenerEdge, limits: ServerLimits, tls: TLSSource?,
+    tally: ServerTally, crowd: CrowdLog
   ) -> Server {
     Server(
-      listener: listener, loop: loop, limits: limits, handler: EdgeHandler(handler, from: edge), refuses: refuses,
-      expectsProxyHeader: expectsProxyHeader, secure: tls?.makeChannel, tally: tally
-    ) { [handler] event in
+      listener: listener, loop: loop, limits: limits, handler: EdgeHandler(current, from: edge),
+      refuses: settings.refusesPeer, expectsProxyHeader: settings.expectsProxyHeader, secure: tls?.makeChannel,
+      tally: tally
+    ) { [log, current] event in
       switch event {
-      case .proxyHeaderRefused(let refusal, let peer): handler.noteRefusal(refusal.rawValue, of: peer)
-      case .handshakeFailed(let reason, let peer): handler.noteRefusal(reason, of: peer)
+      case .proxyHeaderRefused(let refusal, let peer): log.noteRefusal(refusal.rawValue, of: peer)
+      case .handshakeFailed(let reason, let peer): log.noteRefusal(reason, of: peer)
       case .requestRefused(let refusal, let peer, let wasHandled):
-        handler.noteRefusal(refusal, of: peer, from: edge, wasHandled: wasHandled)
+        // A request that was being forwarded counts for its route instead.
+        if !wasHandled {
+          current.value.countRefused()
+          current.value.recordRefused(refusal, of: peer, from: edge)
+        }
+        log.debug(
+          "request refused",
+          ["status": .integer(refusal.status), "client": .string("\(peer)"), "text": .string(refusal.reason)])
       case .acceptFailed, .connectionsWait, .connectionEvicted: crowd.note(event)
       case .timedOut: break
       }
@@ -47,34 +65,37 @@ final class Worker: Sendable {
   }
 
   func start() {
-    loop.post { [handler] in handler.begin() }
+    loop.post { [current] in current.value.begin() }
   }
 
   /// Closes idle connections to upstreams that are gone, and to endpoints of such.
   func closeIdleConnections(to endpoints: [TransferEndpoint], _ upstreams: Set<Upstream>) {
-    loop.post { [handler] in handler.closeIdleConnections(to: endpoints, upstreams) }
-  }
-
-  /// Returns once new requests follow `plan`.
-  func install(_ plan: ForwardingPlan, _ metrics: GatewayMetrics) async {
-    await withCheckedContinuation { continuation in
-      loop.post { [handler] in
-        handler.install(plan, metrics)
-        continuation.resume()
+    loop.post { [transport] in
+      transport.value.closeIdleConnections(to: endpoints)
+      for upstream in upstreams {
+        transport.value.closeIdleConnections(toOrigin: upstream.authority, isSecure: upstream.scheme == .https)
       }
     }
   }
 
-  /// Returns once the loop has done what it was asked for before.
-  func catchUp() async {
-    await withCheckedContinuation { continuation in loop.post { continuation.resume() } }
+  /// Returns once new requests follow `plan`.
+  func install(_ plan: ForwardingPlan) async {
+    await catchUp { [current] in
+      current.value = ActivePlan(plan, after: current.value)
+      current.value.begin()
+    }
   }
 
   /// Returns once the access log's writer has all lines of requests that have ended.
   func flushAccessLog() async {
+    await catchUp { [current] in current.value.log.access.flush() }
+  }
+
+  /// Returns once the loop has done what it was asked for before, and `work`.
+  func catchUp(_ work: @escaping @Sendable () -> Void = {}) async {
     await withCheckedContinuation { continuation in
-      loop.post { [handler] in
-        handler.flushAccessLog()
+      loop.post {
+        work()
         continuation.resume()
       }
     }
@@ -83,5 +104,61 @@ final class Worker: Sendable {
   /// Ends all transfers, and closes the connections to upstreams.
   func close() {
     loop.post { [transport] in transport.value.close() }
+  }
+}
+
+/// Begins to forward the requests of one listener on one worker.
+private final class EdgeHandler: RequestHandler {
+  private let current: LoopBound<ActivePlan>
+  private let edge: ListenerEdge
+
+  init(_ current: LoopBound<ActivePlan>, from edge: ListenerEdge) {
+    self.current = current
+    self.edge = edge
+  }
+
+  func handle(_ exchange: Exchange) { Forwarding.start(exchange, from: edge, plan: current.value) }
+}
+
+/// Hears of a worker's connections and upstreams, for the metrics and the log. The worker's requests tell the metrics
+/// themselves.
+private final class UpstreamObserver: DestinationObserver {
+  private let metrics: (any SharedTransportObserver)?
+  private let log: UpstreamLog
+
+  init(metrics: (any SharedTransportObserver)?, log: UpstreamLog) {
+    self.metrics = metrics
+    self.log = log
+  }
+
+  var transportInterests: TransportInterests { (metrics?.transportInterests ?? []).union(.resilience) }
+
+  func connection(_ event: ConnectionEvent) { metrics?.connection(event) }
+
+  func destination(_ destination: Destination, availableRetries: Double) {
+    metrics?.destination(destination, availableRetries: availableRetries)
+  }
+
+  func destination(_ destination: Destination, entered state: CircuitState) {
+    metrics?.destination(destination, entered: state)
+  }
+
+  func destination(_ destination: Destination, entered state: OverloadState) {
+    metrics?.destination(destination, entered: state)
+  }
+
+  func destination(_ destination: Destination, endpoint event: EndpointEvent) { log.note(event, of: destination) }
+
+  func destination(_ destination: Destination, overload report: OverloadReport) {
+    metrics?.destination(destination, overload: report)
+    let now = MonotonicTime.now
+    log.note(destination) { $0.report(report, at: now) }
+  }
+}
+
+extension Logger {
+  /// Logs a connection that ended before its first request.
+  fileprivate func noteRefusal(_ reason: String, of peer: SocketAddress) {
+    debug("connection refused", ["client": .string("\(peer)"), "text": .string(reason)])
   }
 }

@@ -50,16 +50,16 @@ final class FailureLog: Sendable {
   }
 
   private func write(_ request: FailedRequest) {
-    var fields: LogFields = [
-      "route": .string(request.kind.route), "method": .string(request.method),
-      "status": .integer(request.kind.status),
-      "outcome": .string(request.kind.outcome), "upstream": .string(request.upstream),
-      "seconds": .seconds(request.seconds), "attempts": .integer(request.attempts), "error": .string(request.error),
-      "text": .string(request.text),
-    ]
-    fields.add("endpoint", request.endpoint.map { .string($0) })
-    fields.add("trace_id", request.traceID.map { .string($0) })
-    log.warn("request failed", fields)
+    log.warn(
+      "request failed",
+      [
+        "route": .string(request.kind.route), "method": .string(request.method),
+        "status": .integer(request.kind.status), "outcome": .string(request.kind.outcome),
+        "upstream": .string(request.upstream),
+        "seconds": .seconds(request.seconds), "attempts": .integer(request.attempts), "error": .string(request.error),
+        "text": .string(request.text), "endpoint": .string(request.endpoint ?? ""),
+        "trace_id": .string(request.traceID ?? ""),
+      ])
   }
 
   private func write(_ count: Int, _ last: FailedRequest) {
@@ -70,5 +70,62 @@ final class FailureLog: Sendable {
         "status": .integer(last.kind.status), "outcome": .string(last.kind.outcome),
         "upstream": .string(last.upstream), "error": .string(last.error), "text": .string(last.text),
       ])
+  }
+}
+
+/// Decides which failures get a line of their own: of each kind, the first in a window of time. Later ones are counted
+/// and reported when the window ends. A value.
+struct FailureLimiter<Kind: Hashable & Sendable, Line: Sendable>: Sendable {
+  /// The failures of a window after its first.
+  struct Rest {
+    let kind: Kind
+    let count: Int
+    /// The line of the last failure.
+    let line: Line
+  }
+
+  private struct Window {
+    var end: MonotonicTime
+    var count = 0
+    var last: Line?
+  }
+
+  /// The length of a window in seconds.
+  let length: Double
+  private var windows: [Kind: Window] = [:]
+
+  init(length: Double) {
+    self.length = length
+  }
+
+  var kinds: Int { windows.count }
+
+  /// The time at which the next window ends; nil if there is none.
+  var nextEnd: MonotonicTime? { windows.values.map(\.end).min() }
+
+  /// Notes a failure. Returns true if it must be written now.
+  mutating func note(_ kind: Kind, _ line: @autoclosure () -> Line, at now: MonotonicTime) -> Bool {
+    guard windows[kind] != nil else {
+      windows[kind] = Window(end: now.advanced(bySeconds: length))
+      return true
+    }
+    windows[kind]?.count += 1
+    windows[kind]?.last = line()
+    return false
+  }
+
+  /// Returns the counted failures of the windows that have ended. Windows that counted any begin anew, so that a
+  /// failure that goes on is reported once in each.
+  mutating func ended(at now: MonotonicTime) -> [Rest] {
+    var rests: [Rest] = []
+    for (kind, window) in windows where window.end <= now {
+      if let line = window.last {
+        rests.append(Rest(kind: kind, count: window.count, line: line))
+        windows[kind] = Window(end: now.advanced(bySeconds: length))
+      } else {
+        windows[kind] = nil
+      }
+    }
+    return rests
   }
 }

@@ -1,3 +1,4 @@
+import WeirHTTP
 import WeirIO
 import WeirMetrics
 import WeirTransport
@@ -9,15 +10,13 @@ final class EndpointMetrics: Collector {
   static let rest = "_other"
 
   private let limit: Int
-  private let source = MetricsSource<UpstreamEndpoints>()
+  /// The entries to tell of.
+  let source = MetricsSource<UpstreamEndpoints>()
 
   /// - Parameter limit: Endpoints with series of their own.
   init(limit: Int) {
     self.limit = limit
   }
-
-  /// Takes the entries to tell of.
-  func tell(of entries: @escaping @Sendable () -> [UpstreamEndpoints]) { source.follow(entries) }
 
   var metrics: [CollectedMetric] {
     let upstream = ["upstream"], endpoint = ["upstream", "endpoint"]
@@ -78,7 +77,7 @@ final class EndpointMetrics: Collector {
     }
     if let time = counts.lastAnswer {
       samples.set(
-        "weir_upstream_last_discovery_timestamp_seconds", Double(time.milliseconds) / 1000, labels: [upstream])
+        "weir_upstream_last_discovery_timestamp_seconds", time.seconds, labels: [upstream])
     }
   }
 

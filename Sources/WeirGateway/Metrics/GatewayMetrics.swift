@@ -1,6 +1,6 @@
-import Glibc
 import Synchronization
 package import WeirExporter
+import WeirHTTP
 import WeirIO
 package import WeirMetrics
 import WeirTransport
@@ -30,10 +30,11 @@ package final class GatewayMetrics: Sendable {
   private let client: MetricsMonitor?
   private let departed = Mutex(Departed())
 
-  /// The series of every outcome of the maximum number of routes, and of as many routes that a reload has removed.
+  /// The series of every outcome of the maximum number of routes, and of as many routes that a reload has removed. A
+  /// request without a route may be forbidden by its listener.
   private static let maximumRequestSeries =
     2 * Configuration.maximumRoutes * (GatewayOutcome.ofRoutes.count + GatewayOutcome.ofRefusals.count)
-    + GatewayOutcome.ofNoRoute.count + GatewayOutcome.ofClients.count
+    + GatewayOutcome.ofNoRoute.count + 1
 
   /// The number of label sets of durations that the routes share, and the most that one route has of them. The coarse label
   /// sets of each route come in addition.
@@ -126,47 +127,37 @@ package final class GatewayMetrics: Sendable {
     registry.beforeEachPage { [weak self] in self?.dropWhatIsGone(at: .now) }
   }
 
-  /// Makes the series at zero of these routes and upstreams, which are all in the configuration, so that the first
-  /// failure is an increase.
+  /// Makes the series at zero of a configuration's routes and upstreams, so that the first failure is an increase.
   ///
   /// - Parameters:
-  ///   - leads: The upstreams of routes that have one.
-  ///   - coding: The directions in which routes code bodies, for those that do.
-  ///   - tunnelling: The routes that allow tunnels.
-  ///   - limiting: Routes that may have limits.
   ///   - refusals: The outcomes that follow from limits and access rules, by route.
+  ///   - upstreams: Each with the gauges of all limits that any route sets there.
   func prepare(
-    routes: [String], leading leads: [String: Destination] = [:], coding: [String: CodedDirections] = [:],
-    tunnelling: [String] = [], limiting: [Route] = [], refusals: [String: [GatewayOutcome]] = [:],
-    upstreams: [Destination: ControlGauges] = [:], at now: MonotonicTime = .now
+    _ routes: [Route], refusals: [String: [GatewayOutcome]] = [:], upstreams: [Destination: ControlGauges] = [:],
+    at now: MonotonicTime = .now
   ) {
+    func begin(_ outcomes: [GatewayOutcome], of route: String) {
+      for outcome in outcomes { _ = requests.with(route, outcome.label) }
+    }
     // Under one lock: the series of a route that returns at this moment must not be removed after they were made.
     departed.withLock { departed in
-      departed.routes.follow(Set(routes), at: now)
-      tell(of: routes, leading: leads, &departed.leads)
+      departed.routes.follow(Set(routes.map(\.name)), at: now)
+      tell(of: routes, &departed.leads)
       departed.ownDurations = min(Self.mostOwnDurations, Self.ownDurations / max(1, routes.count))
       departed.unused = upstreams.reduce(into: [:]) { unused, upstream in
         unused[upstream.key.server, default: (upstream.key, .all)].gauges.subtract(upstream.value)
       }
       departed.upstreams.follow(Set(departed.unused.keys), at: now)
       drop(from: &departed, at: now)
-      for outcome in GatewayOutcome.ofNoRoute { _ = requests.with("", outcome.label) }
+      limits.follow(routes)
+      begin(GatewayOutcome.ofNoRoute, of: "")
       for route in routes {
-        for outcome in GatewayOutcome.ofRoutes { _ = requests.with(route, outcome.label) }
-        _ = failed.with(route)
-        _ = retried.with(route)
-        _ = abandoned.with(route)
-        _ = repaired.with(route)
+        begin(GatewayOutcome.ofRoutes, of: route.name)
+        _ = failed.with(route.name)
+        _ = series(of: route)
+        if route.upgrade != nil { tunnels.prepare(route.name) }
       }
-      for (route, directions) in coding { _ = CodedBytes(coded, route: route, directions) }
-      for route in tunnelling {
-        for outcome in GatewayOutcome.ofTunnels { _ = requests.with(route, outcome.label) }
-        tunnels.prepare(route)
-      }
-      for (route, outcomes) in refusals {
-        for outcome in outcomes { _ = requests.with(route, outcome.label) }
-      }
-      limits.prepare(limiting)
+      for (route, outcomes) in refusals { begin(outcomes, of: route) }
       // In one order, so that beyond the limit of destinations all instances count the same ones together.
       let sorted = upstreams.keys.sorted { ($0.host, $0.port) < ($1.host, $1.port) }
       for upstream in sorted { client?.prepare(upstream) }
@@ -175,15 +166,22 @@ package final class GatewayMetrics: Sendable {
   }
 
   /// Tells where routes lead. Unlike counters, what no longer holds goes at once.
-  private func tell(of routes: [String], leading leads: [String: Destination], _ told: inout [String: Destination?]) {
+  private func tell(of routes: [Route], _ told: inout [String: Destination?]) {
     var present: [String: Destination?] = [:]
-    for route in routes { present[route] = .some(leads[route]) }
+    for route in routes { present[route.name] = .some(route.upstream?.destination) }
     let changed = told.filter { present[$0.key] != .some($0.value) }.map(\.key)
     routeInfo.removeAll(LabelChoice(["route"], changed.map { [$0] }))
     for (route, lead) in present {
       routeInfo.with(route, lead?.host ?? "", lead.map { String($0.port) } ?? "").set(1)
     }
     told = present
+  }
+
+  /// The counters of a route, which begin at zero.
+  func series(of route: Route) -> RouteSeries {
+    RouteSeries(
+      retried: retried.with(route.name), abandoned: abandoned.with(route.name), repaired: repaired.with(route.name),
+      coded: CodedBytes(coded, route: route.name, route.compression), limited: limits.series(of: route))
   }
 
   /// Makes the series of the access log at zero.
@@ -205,12 +203,9 @@ package final class GatewayMetrics: Sendable {
       if !route.isEmpty { departed.routes.seen(route, at: now) }
       return departed.shares[route, default: SeriesShare()].admits(labels, limit: departed.ownDurations)
     }
-    return series(of: key, route: route, isOwn ? labels : labels.coarse)
-  }
-
-  private func series(of key: SeriesCache.Key, route: String, _ labels: DurationLabels) -> SeriesCache.Series {
-    SeriesCache.Series(
-      duration: duration.with(labels.method, labels.scheme, route, labels.status, labels.errorType, labels.version),
+    let shown = isOwn ? labels : labels.coarse
+    return SeriesCache.Series(
+      duration: duration.with(shown.method, shown.scheme, route, shown.status, shown.errorType, shown.version),
       count: requests.with(route, key.outcome.label),
       failed: route.isEmpty || !key.outcome.isFailure(status: key.status) ? nil : failed.with(route)
     )
@@ -238,9 +233,9 @@ package final class GatewayMetrics: Sendable {
     }
   }
 
-  func configurationLoaded(at time: LogTime = .now) {
+  func configurationLoaded(at time: Timestamp = .now) {
     reloadSuccessful.set(1)
-    reloadTime.set(Double(time.milliseconds) / 1000)
+    reloadTime.set(time.seconds)
   }
 
   func configurationRefused() {
@@ -249,4 +244,76 @@ package final class GatewayMetrics: Sendable {
 
   /// When the configuration was loaded, in seconds since 1970, and whether the last attempt to load it succeeded.
   var configuration: (loaded: Double, isSuccessful: Bool) { (reloadTime.value, reloadSuccessful.value == 1) }
+}
+
+/// The elements that a configuration names, and the times at which earlier elements left it. A value.
+struct Departures<Element: Hashable> {
+  private var current: Set<Element> = []
+  private var gone: [Element: MonotonicTime] = [:]
+
+  /// Seconds for which the series of an element that has left stay on the page, so that its last requests are seen.
+  static var patience: Double { 600 }
+  /// The most elements that stay so.
+  static var most: Int { 50 }
+
+  mutating func follow(_ elements: Set<Element>, at now: MonotonicTime) {
+    for element in current.subtracting(elements) { gone[element] = now }
+    for element in elements { gone[element] = nil }
+    current = elements
+  }
+
+  /// The element has series on the page. If it is not in the configuration, as with a request that began before a
+  /// reload, its time starts now.
+  mutating func seen(_ element: Element, at now: MonotonicTime) {
+    if !current.contains(element) { gone[element] = now }
+  }
+
+  /// Returns, and forgets, the elements that left long enough ago, or before the last fifty.
+  mutating func expired(at now: MonotonicTime) -> [Element] {
+    let recent = gone.filter { now.seconds(since: $0.value) < Self.patience }
+    let kept = Set(recent.sorted { $0.value > $1.value }.prefix(Self.most).map(\.key))
+    let expired = gone.keys.filter { !kept.contains($0) }
+    for element in expired { gone[element] = nil }
+    return expired
+  }
+}
+
+/// The metrics of the limits on routes' requests. Only routes with such limits have series.
+final class LimitMetrics: Sendable {
+  private static let labels = ["route", "limit", "enforced"]
+
+  private let limited: CounterFamily<(String, String, String)>
+  /// The labels of the present limits, and of those of routes that are gone but not from the page.
+  private let known = Mutex<Set<[String]>>([])
+
+  init(_ registry: Registry) throws(RegistryError) {
+    limited = try registry.counter(
+      "weir_gateway_limited_total", help: "Requests that exceeded a limit of their route, by whether it was enforced.",
+      seriesLimit: 2 * Configuration.maximumRoutes * (RouteLimits.mostRates + RouteLimits.mostConcurrency),
+      labels: "route", "limit", "enforced")
+  }
+
+  /// Takes the routes that there are. The series of limits that a route no longer has go at once, and those of routes
+  /// that are gone with ``remove(_:of:)``.
+  func follow(_ routes: [Route]) {
+    let present = Set(routes.flatMap { route in route.limits.labels.map { [route.name, $0.limit, $0.enforced] } })
+    let names = Set(routes.map(\.name))
+    let gone = known.withLock { known in
+      let gone = known.subtracting(present).filter { names.contains($0[0]) }
+      known = known.subtracting(gone).union(present)
+      return gone
+    }
+    limited.removeAll(LabelChoice(Self.labels, Array(gone)))
+  }
+
+  /// The series of a route's limits, in the order in which they are asked.
+  func series(of route: Route) -> [Counter] {
+    route.limits.labels.map { limited.with(route.name, $0.limit, $0.enforced) }
+  }
+
+  func remove(_ gone: LabelChoice, of routes: [String]) {
+    let routes = Set(routes)
+    known.withLock { known in known = known.filter { !routes.contains($0[0]) } }
+    limited.removeAll(gone)
+  }
 }

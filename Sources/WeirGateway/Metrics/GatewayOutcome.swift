@@ -70,12 +70,7 @@ enum GatewayOutcome: Hashable, Sendable {
   }
 
   /// Whether a limit or an access rule of the configuration refused the request.
-  var isOwnRefusal: Bool {
-    switch self {
-    case .busy, .rateLimited, .forbidden, .unauthorized, .tooLarge: true
-    default: false
-    }
-  }
+  var isOwnRefusal: Bool { Self.ofRefusals.contains(self) }
 
   /// Whether the client did not get its response, through no fault of its own.
   func isFailure(status: Int) -> Bool {
@@ -88,32 +83,26 @@ enum GatewayOutcome: Hashable, Sendable {
   /// The outcomes that requests of a route can have; with a body that is refused also ``refused``.
   static let ofRoutes: [GatewayOutcome] =
     RequestOutcome.allCases.map(GatewayOutcome.forwarded) + [.noEndpoint, .bodyTimeout, .loop, .answered]
-  /// Further outcomes of routes that allow tunnels.
-  static let ofTunnels: [GatewayOutcome] = [.busy]
-  /// Further outcomes of routes with limits.
-  static let ofLimits: [GatewayOutcome] = [.busy, .rateLimited, .tooLarge]
-  /// Further outcomes of routes that ask for credentials.
-  static let ofCredentials: [GatewayOutcome] = [.unauthorized, .busy]
-  /// Further outcomes of routes, and of requests without a route, for which there are rules about clients.
-  static let ofClients: [GatewayOutcome] = [.forbidden]
-  /// Further outcomes that a route may have.
-  static let ofRefusals = Set(ofTunnels + ofLimits + ofCredentials + ofClients)
+  /// Further outcomes that a route may have, by its limits and access rules.
+  static let ofRefusals: [GatewayOutcome] = [.busy, .rateLimited, .forbidden, .unauthorized, .tooLarge]
   /// The outcomes of requests that belong to no route.
   static let ofNoRoute: [GatewayOutcome] = [.unrouted, .refused]
 }
 
 extension GatewayOutcome {
-  /// The outcomes that follow from a configuration's access rules, by the names of its routes; those of listeners, for
-  /// requests without a route, by an empty one.
+  /// The outcomes that follow from a configuration's limits and access rules, by the names of its routes; those of
+  /// listeners, for requests without a route, by an empty one.
   static func refusals(of configuration: Configuration) -> [String: [GatewayOutcome]] {
     var refusals: [String: [GatewayOutcome]] = [:]
-    if configuration.listeners.contains(where: { $0.clientsOfRequests != nil }) { refusals[""] = ofClients }
+    if configuration.listeners.contains(where: { $0.clientsOfRequests != nil }) { refusals[""] = [.forbidden] }
     for route in configuration.routes {
-      if route.clients != nil { refusals[route.name, default: []] += ofClients }
-      if route.auth != nil { refusals[route.name, default: []] += ofCredentials }
-      if !route.limits.concurrency.isEmpty { refusals[route.name, default: []].append(.busy) }
-      if !route.limits.rates.isEmpty { refusals[route.name, default: []].append(.rateLimited) }
-      if route.bodyBytes != nil { refusals[route.name, default: []].append(.tooLarge) }
+      var own: [GatewayOutcome] = []
+      if route.clients != nil { own.append(.forbidden) }
+      if route.auth != nil { own += [.unauthorized, .busy] }
+      if route.upgrade != nil || !route.limits.concurrency.isEmpty { own.append(.busy) }
+      if !route.limits.rates.isEmpty { own.append(.rateLimited) }
+      if route.bodyBytes != nil { own.append(.tooLarge) }
+      refusals[route.name, default: []] += own
     }
     return refusals
   }

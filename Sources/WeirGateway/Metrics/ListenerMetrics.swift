@@ -3,23 +3,18 @@ import WeirServer
 
 /// The metrics of the listeners, computed for each page from what their servers count.
 final class ListenerMetrics: Collector {
-  typealias Counts = (name: String, tallies: [ServerTally])
-
   private static let connections = "weir_listener_connections"
   private static let accepted = "weir_listener_connections_accepted_total"
   private static let closed = "weir_listener_connections_closed_total"
 
-  private let source = MetricsSource<Counts>()
-
-  /// Takes the listeners to tell of.
-  func tell(of listeners: @escaping @Sendable () -> [Counts]) { source.follow(listeners) }
+  /// The listeners to tell of.
+  let source = MetricsSource<(name: String, tallies: [ServerTally])>()
 
   var metrics: [CollectedMetric] {
     [
       CollectedMetric(
         Self.connections, help: "Open connections of clients: in a handshake, with a request under way, or idle.",
-        kind: .gauge,
-        labels: ["listener", "state"]),
+        kind: .gauge, labels: ["listener", "state"]),
       CollectedMetric(
         Self.accepted, help: "Connections of clients that were accepted.", kind: .counter, labels: ["listener"]),
       CollectedMetric(

@@ -48,17 +48,16 @@ struct SeriesCache {
 
   mutating func series(_ key: Key) -> Series {
     if let lastSeries, lastKey == key { return lastSeries }
-    let found = find(key)
+    let found = series[key] ?? add(key)
     (lastKey, lastSeries) = (key, found)
     return found
   }
 
-  private mutating func find(_ key: Key) -> Series {
-    if let known = series[key] { return known }
+  private mutating func add(_ key: Key) -> Series {
     let route = routes.indices.contains(key.route) ? routes[key.route] : ""
-    let new = metrics.series(of: key, route: route)
     // A limit for upstreams that use every possible status. Series that are in use are soon cached again.
     if series.count >= 4096 { series.removeAll(keepingCapacity: true) }
+    let new = metrics.series(of: key, route: route)
     series[key] = new
     return new
   }

@@ -4,16 +4,14 @@ import WeirTLS
 
 /// The metrics of the TLS of listeners. Series of listeners that a reload has removed go with it.
 final class TLSMetrics: Collector {
-  /// A listener with the certificates that it shows now.
-  typealias Listener = (name: String, certificates: [TLSServerContext.CertificateFacts])
-
   private static let notAfter = "weir_tls_certificate_not_after_seconds"
 
   private let handshakes: CounterFamily<(String, String, String, String)>
   private let duration: HistogramFamily<String>
   private let reloads: CounterFamily<(String, String)>
   private let known = Mutex<Set<String>>([])
-  private let source = MetricsSource<Listener>()
+  /// The listeners with TLS, each with the certificates that it shows now.
+  let source = MetricsSource<(name: String, certificates: [TLSServerContext.CertificateFacts])>()
 
   init(_ registry: Registry) throws(RegistryError) {
     handshakes = try registry.counter(
@@ -28,9 +26,6 @@ final class TLSMetrics: Collector {
       labels: "listener", "result")
     try registry.register(self)
   }
-
-  /// Takes the listeners with TLS to tell of.
-  func tell(of listeners: @escaping @Sendable () -> [Listener]) { source.follow(listeners) }
 
   /// Makes the series of these listeners with TLS at zero, so that the first failure is an increase, and removes those
   /// of others.

@@ -16,12 +16,6 @@ enum TunnelOutcome: String, CaseIterable {
 
 /// The metrics of tunnels. Only routes that allow them have series.
 final class TunnelMetrics: Sendable {
-  /// The direction in which bytes went: the `direction` label.
-  private enum Direction: String, CaseIterable {
-    case toUpstream = "to_upstream"
-    case toClient = "to_client"
-  }
-
   private let open: GaugeFamily<String>
   private let ended: CounterFamily<(String, String)>
   private let bytes: CounterFamily<(String, String)>
@@ -36,14 +30,13 @@ final class TunnelMetrics: Sendable {
       seriesLimit: routes * TunnelOutcome.allCases.count, labels: "route", "outcome")
     bytes = try registry.counter(
       "weir_gateway_tunnel_bytes_total", help: "Bytes that came through tunnels, by route and direction.",
-      seriesLimit: routes * Direction.allCases.count, labels: "route", "direction")
+      seriesLimit: routes * 2, labels: "route", "direction")
   }
 
   /// Makes the series of a route at zero.
   func prepare(_ route: String) {
-    _ = open.with(route)
+    _ = series(of: route)
     for outcome in TunnelOutcome.allCases { _ = ended.with(route, outcome.rawValue) }
-    for direction in Direction.allCases { _ = bytes.with(route, direction.rawValue) }
   }
 
   func remove(_ gone: LabelChoice) {
@@ -54,8 +47,8 @@ final class TunnelMetrics: Sendable {
 
   func series(of route: String) -> TunnelSeries {
     TunnelSeries(
-      open: open.with(route), toUpstream: bytes.with(route, Direction.toUpstream.rawValue),
-      toClient: bytes.with(route, Direction.toClient.rawValue), ended: ended, route: route)
+      open: open.with(route), toUpstream: bytes.with(route, "to_upstream"), toClient: bytes.with(route, "to_client"),
+      ended: ended, route: route)
   }
 }
 

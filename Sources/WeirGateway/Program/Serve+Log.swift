@@ -21,9 +21,10 @@ extension Serve {
     let routes = LogValue.integer(configuration.routes.count), workers = LogValue.integer(parts.gateway.workerCount)
     for (name, address, isSecure) in parts.gateway.addresses {
       let place = Self.place(address, url: Self.url(address, isSecure: isSecure))
-      var fields: LogFields = [place.key: place.value, "routes": routes, "workers": workers]
-      if !configuration.listeners.isEmpty { fields.add("listener", .string(name)) }
-      log.info("forwarding", fields)
+      let listener = configuration.listeners.isEmpty ? "" : name
+      log.info(
+        "forwarding",
+        [place.key: place.value, "routes": routes, "workers": workers, "listener": .string(listener)])
       let given = configuration.listeners.first { $0.name == name }?.address ?? options.gatewayAddress
       warn(ofSocketNamed: name, at: address, inPlaceOf: given)
     }

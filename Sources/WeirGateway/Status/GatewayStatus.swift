@@ -1,6 +1,9 @@
 import Synchronization
 import WeirExporter
+import WeirHTTP
 import WeirIO
+import WeirServer
+import WeirTLS
 import WeirTransport
 
 /// The gateway's part of the status page: its listeners, routes and endpoints.
@@ -9,7 +12,7 @@ final class GatewayStatus: StatusSource {
   private let measured: GatewayMetrics
   private let file: String?
   private let gateway = Mutex(Shown())
-  private let shares = Mutex(EndpointShares())
+  private let attempts = Mutex(EndpointAttempts())
 
   private struct Shown {
     weak var gateway: Gateway?
@@ -25,7 +28,7 @@ final class GatewayStatus: StatusSource {
   /// Tells of this gateway from now on.
   func show(_ gateway: Gateway) { self.gateway.withLock { $0.gateway = gateway } }
 
-  private var state: GatewayState { gateway.withLock { $0.gateway?.state } ?? GatewayState() }
+  private var shown: Gateway? { gateway.withLock { $0.gateway } }
 
   let metrics = [
     [
@@ -39,24 +42,23 @@ final class GatewayStatus: StatusSource {
   ]
 
   func turn() {
-    readEndpoints(state.endpoints, at: .now)
-    shares.withLock { $0.turn() }
+    _ = readEndpoints(shown?.state.endpoints ?? [], at: .now)
+    attempts.withLock { $0.turn() }
   }
 
-  @discardableResult
   private func readEndpoints(
     _ entries: [UpstreamEndpoints], at now: MonotonicTime
   ) -> [String: [EndpointReport.Line]] {
     var lines: [String: [EndpointReport.Line]] = [:]
     for entry in entries { lines[entry.name] = entry.set.report(at: now).endpoints }
-    shares.withLock { shares in
-      shares.read(
+    attempts.withLock { attempts in
+      attempts.read(
         lines.flatMap { upstream, lines in
           lines.map { line in
-            let attempts = EndpointShares.Attempts(
+            let counts = EndpointAttempts.Counts(
               successes: UInt32(truncatingIfNeeded: line.successes), failures: UInt32(truncatingIfNeeded: line.failures)
             )
-            return (EndpointShares.Key(upstream: upstream, endpoint: line.name), attempts)
+            return (EndpointAttempts.Key(upstream: upstream, endpoint: line.name), counts)
           }
         })
     }
@@ -66,7 +68,7 @@ final class GatewayStatus: StatusSource {
   func complete(
     _ status: inout StatusReport, _ facts: inout StatusFacts, traffic: [[TrafficTable.Subject]], at now: MonotonicTime
   ) {
-    let state = state
+    let state = shown?.state ?? (routes: [], endpoints: [], listeners: [])
     let lines = readEndpoints(state.endpoints, at: now)
     let names = UpstreamNames(named: Set(lines.keys))
     for list in [\StatusReport.failures, \.slowest] {
@@ -80,7 +82,12 @@ final class GatewayStatus: StatusSource {
       upstream.endpoints = endpoints(upstream.name, lines[upstream.name] ?? [], status.failures)
       return upstream
     }
-    status.listeners = state.listeners
+    status.listeners = state.listeners.map { entry in
+      let counts = ListenerCounts(entry.tallies)
+      return StatusReport.Listener(
+        name: entry.settings.name, address: "\(entry.listener.address)", isSecure: entry.tls != nil,
+        handshaking: counts.handshaking, idle: counts.idle, active: counts.active)
+    }
     if let file {
       let (loaded, isSuccessful) = measured.configuration
       status.configuration = .init(file: file, loaded: loaded, isSuccessful: isSuccessful)
@@ -94,9 +101,11 @@ final class GatewayStatus: StatusSource {
     if let rest = routes[TrafficTable.rest] {
       status.routes.append(StatusReport.Route(name: "_other", upstream: "", traffic: rest))
     }
-    facts.certificates = state.certificates
+    facts.certificates = state.listeners.flatMap { entry in
+      (entry.tls?.source.certificates ?? []).map { (entry.settings.name, $0.name ?? "", Double($0.notAfter)) }
+    }
     facts.failedDiscoveries = state.endpoints.filter(\.discoveries.isFailing).map { entry in
-      (entry.name, entry.discoveries.lastAnswer.map { status.now - Double($0.milliseconds) / 1000 })
+      (entry.name, entry.discoveries.lastAnswer.map { status.now - $0.seconds })
     }
     facts.limited = status.routes.compactMap { route in
       let window = route.traffic.last10s
@@ -113,8 +122,8 @@ final class GatewayStatus: StatusSource {
   private func endpoints(
     _ upstream: String, _ lines: [EndpointReport.Line], _ failures: [RecentRequest]
   ) -> [StatusReport.Endpoint] {
-    let counts = shares.withLock { shares in
-      lines.map { shares.attempts(of: .init(upstream: upstream, endpoint: $0.name)) }
+    let counts = attempts.withLock { attempts in
+      lines.map { attempts.counts(of: .init(upstream: upstream, endpoint: $0.name)) }
     }
     let all10s = counts.reduce(0) { $0 + $1.last10s.all }
     let all5m = counts.reduce(0) { $0 + $1.last5m.all }
@@ -128,6 +137,66 @@ final class GatewayStatus: StatusSource {
       endpoint.lastFailure = failures.first { $0.endpoint == line.name && $0.upstream == upstream }
       return endpoint
     }
+  }
+}
+
+/// The attempts at each endpoint of named upstreams, of the last ten seconds and five minutes.
+struct EndpointAttempts {
+  struct Key: Hashable {
+    var upstream: String
+    var endpoint: String
+  }
+
+  struct Counts: SpanCounts, Equatable {
+    var successes: UInt32 = 0
+    var failures: UInt32 = 0
+
+    var all: Int { Int(successes) + Int(failures) }
+
+    mutating func add(_ other: Counts) {
+      successes &+= other.successes
+      failures &+= other.failures
+    }
+
+    fileprivate func since(_ before: Counts) -> Counts {
+      Counts(successes: successes &- before.successes, failures: failures &- before.failures)
+    }
+  }
+
+  private struct Entry {
+    var ring = SpanRing<Counts>()
+    var last: Counts
+    var seen: Int
+  }
+
+  private var entries: [Key: Entry] = [:]
+  private var readings = 0
+
+  /// Takes the counts of all endpoints, each since it is known.
+  mutating func read(_ endpoints: [(key: Key, counts: Counts)]) {
+    readings += 1
+    for (key, counts) in endpoints {
+      // Counts from before the first reading may be old. A later endpoint is new.
+      var entry = entries[key] ?? Entry(last: readings == 1 ? counts : Counts(), seen: 0)
+      // An endpoint that left and came back counts from zero: the difference wraps around.
+      let change = counts.since(entry.last)
+      let isAnew = max(change.successes, change.failures) > .max / 2
+      entry.ring.present.add(isAnew ? counts : change)
+      entry.last = counts
+      entry.seen = readings
+      entries[key] = entry
+    }
+    entries = entries.filter { $0.value.seen == readings }
+  }
+
+  /// Ends a bucket of five seconds.
+  mutating func turn() {
+    for key in entries.keys { entries[key]?.ring.turn() }
+  }
+
+  func counts(of key: Key) -> (last10s: Counts, last5m: Counts) {
+    guard let ring = entries[key]?.ring else { return (Counts(), Counts()) }
+    return (ring.last10s, ring.last5m)
   }
 }
 

@@ -1,7 +1,7 @@
+import Weir
 import WeirCurl
 import WeirHTTP
 import WeirIO
-import WeirTransport
 
 /// One check under way. Confined to the loop.
 final class CheckRun {
@@ -57,7 +57,9 @@ final class CheckRun {
 }
 
 extension CheckRun: TimerHandler {
-  func timerFired(_ timer: LoopTimer, now: MonotonicTime) { end(.timedOut(after: check.timeout)) }
+  func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
+    end(CheckOutcome(result: .timeout, problem: "the check was not done within \(check.timeout) s"))
+  }
 }
 
 extension CheckRun: TransferDelegate {
@@ -86,5 +88,102 @@ extension CheckRun: DialReceiver {
   func dial(_ dial: Dial, failed error: TransferError, _ report: TransferReport) {
     self.dial = nil
     end(CheckOutcome(error, advice: advice))
+  }
+}
+
+/// The parts that all checks of one upstream have in common. Confined to the control loop, as its header fields are.
+final class CheckTerms {
+  let upstream: NamedUpstream
+  let check: EndpointCheck
+  let headers: PreparedHeaders
+  private let spec: TransferSpec
+
+  /// Nil for an upstream without checks.
+  init?(_ upstream: NamedUpstream) {
+    guard let check = upstream.check else { return nil }
+    self.upstream = upstream
+    self.check = check
+    var spec = TransferSpec(url: upstream.target.origin)
+    spec.target = check.path
+    spec.method = check.method
+    // A request without a body says so, unless its method has none by nature (RFC 9110 §8.6).
+    spec.body = check.method == "GET" || check.method == "HEAD" ? .none : .bytes([UInt8]())
+    spec.trust = upstream.tls?.trust
+    spec.addressPolicy = upstream.destinationPolicy.rules
+    self.spec = spec
+    var block = HeaderBlock()
+    if let host = check.host { block.append(name: "Host", value: host) }
+    if !check.headers.contains(where: { FieldSyntax.isSameName($0.name, "user-agent") }) {
+      block.append(name: "User-Agent", value: "weir/\(WeirInfo.version)")
+    }
+    for header in check.headers { block.append(name: header.name, value: header.value) }
+    headers = PreparedHeaders(block)
+  }
+
+  /// Whether checks of the upstream, as a configuration has it now, are the same.
+  func holds(for upstream: NamedUpstream) -> Bool {
+    check == upstream.check && self.upstream.target == upstream.target && self.upstream.tls == upstream.tls
+      && self.upstream.destinationPolicy == upstream.destinationPolicy
+  }
+
+  /// The check of one endpoint, as a request. Another port is only where it goes: Host and TLS name the endpoint.
+  func spec(of endpoint: Endpoint) -> TransferSpec {
+    var spec = spec
+    if let url = endpoint.url { spec.url = url }
+    spec.endpoint = endpoint.destination
+    if let port = check.port, case .host(let host, _) = endpoint.destination.place {
+      spec.endpoint = TransferEndpoint(.host(host, port: port))
+    }
+    return spec
+  }
+}
+
+/// How a check ended, with the text about a failure.
+struct CheckOutcome: Sendable, Equatable {
+  let result: CheckResult
+  /// Empty for a good check.
+  let problem: String
+
+  static let good = CheckOutcome(result: .good, problem: "")
+}
+
+extension CheckOutcome {
+  /// Nil if the failure is our own, such as a want of descriptors: it says nothing about the endpoint.
+  init?(_ error: TransferError, advice: TransferAdvice) {
+    let failure = TransferFailure(error, advice: advice)
+    guard !failure.isOwnDefect else { return nil }
+    let result: CheckResult =
+      switch RequestOutcome(failure.code, hadResponse: false) {
+      case .tlsError: .tls
+      case .timeout: .timeout
+      default: .connection
+      }
+    self.init(result: result, problem: failure.text)
+  }
+}
+
+/// The answer to a check while it comes in. A value.
+struct CheckAnswer: Sendable {
+  /// The bytes of a body that are read, and dropped.
+  static let mostBytes = 65_536
+
+  private var status: Int?
+  private var bytes = 0
+
+  mutating func head(_ status: Int) { self.status = status }
+
+  /// Bytes of the body have come. Returns whether more of them are read.
+  mutating func body(_ count: Int) -> Bool {
+    bytes += count
+    return bytes <= Self.mostBytes
+  }
+
+  /// The outcome by the status, if the answer is complete or longer than it is read; nil if it is neither.
+  ///
+  /// - Parameter error: Why the transfer has failed; nil if it has not.
+  func outcome(_ error: TransferError?, good statuses: [ClosedRange<Int>]) -> CheckOutcome? {
+    guard let status, error == nil || error?.kind == .stopped else { return nil }
+    if statuses.contains(where: { $0.contains(status) }) { return .good }
+    return CheckOutcome(result: .status, problem: "answered with status \(status)")
   }
 }

@@ -83,7 +83,12 @@ final class EndpointDiscovery {
   }
 
   private func begin(_ key: Key, _ entry: UpstreamEndpoints) {
-    let family = Question.Family(key.rules.family)
+    let family: Question.Family =
+      switch key.rules.family {
+      case .any: .any
+      case .ipv4: .ipv4
+      case .ipv6: .ipv6
+      }
     switch key.place.kind {
     case .name(let spec):
       watch(key, .addresses(of: spec.host, family: family), entry) { answer, upstream in
@@ -108,7 +113,10 @@ final class EndpointDiscovery {
     _ read: @escaping (Answer, NamedUpstream) -> FoundEndpoints
   ) {
     let place = key.place.name
-    watches[key] = names.watch(question, rules: ResolveRules(key.rules)) { [weak self] lookup in
+    let settings = key.rules
+    let rules = ResolveRules(
+      minimum: settings.minimum, maximum: settings.maximum, timeout: settings.timeout, servers: settings.servers)
+    watches[key] = names.watch(question, rules: rules) { [weak self] lookup in
       guard let self else { return }
       let now = MonotonicTime.now
       switch lookup {
@@ -155,21 +163,20 @@ final class EndpointDiscovery {
 
   private func look(at file: WatchedFile, _ now: MonotonicTime) {
     file.late = now.advanced(bySeconds: Self.patience)
-    let look = EndpointFileLook(
-      path: file.path, markBefore: file.mark, isDue: file.due.map { $0 <= now } ?? false, mark: mark)
+    let isDue = file.due.map { $0 <= now } ?? false
     let bound = LoopBound(confining: LookedAt(discovery: self, file: file), on: loop)
-    file.worker.submit {
-      let result = look.result()
+    file.worker.submit { [path = file.path, before = file.mark, mark] in
+      let look = EndpointFileLook(at: path, after: before, isDue: isDue, mark: mark)
       bound.loop.post {
         guard let discovery = bound.value.discovery, let file = bound.value.file else { return }
-        discovery.ended(result, of: file, at: .now)
+        discovery.ended(look, of: file, at: .now)
       }
     }
   }
 
-  private func ended(_ result: EndpointFileLook.Result, of file: WatchedFile, at now: MonotonicTime) {
+  private func ended(_ look: EndpointFileLook, of file: WatchedFile, at now: MonotonicTime) {
     file.late = nil
-    switch result {
+    switch look {
     case .same: break
     case .changing(let mark):
       file.mark = mark
@@ -208,23 +215,6 @@ extension EndpointDiscovery: TimerHandler {
   func timerFired(_ timer: LoopTimer, now: MonotonicTime) { lookAtFiles() }
 }
 
-extension Question.Family {
-  fileprivate init(_ family: ResolveSettings.Family) {
-    switch family {
-    case .any: self = .any
-    case .ipv4: self = .ipv4
-    case .ipv6: self = .ipv6
-    }
-  }
-}
-
-extension ResolveRules {
-  fileprivate init(_ settings: ResolveSettings) {
-    self.init(
-      minimum: settings.minimum, maximum: settings.maximum, timeout: settings.timeout, servers: settings.servers)
-  }
-}
-
 /// The endpoints of an answer, and which others it may lack.
 private struct FoundEndpoints {
   struct Gap: Hashable {
@@ -259,5 +249,67 @@ extension Answer {
       return FoundEndpoints.Gap(url: upstream.url(of: EndpointSpec(host: target, port: port)), family: gap.family)
     }
     return FoundEndpoints(endpoints: endpoints, missing: Set(missing))
+  }
+}
+
+/// The lines about places of endpoints that fail, and about answers that can't be used whole: at most one line of a text
+/// and upstream in a minute. Confined to the control loop.
+final class DiscoveryLog {
+  /// Seconds between two lines of one kind.
+  private static let interval = 60.0
+
+  private struct Kind: Hashable {
+    let upstream: String
+    let text: String
+  }
+
+  private let log: Logger
+  private var told: [Kind: MonotonicTime] = [:]
+  /// The places of which a failure was told last.
+  private var failing: Set<Kind> = []
+  /// The lines that are remembered.
+  private static let mostKinds = 1000
+
+  init(_ log: Logger) {
+    self.log = log
+  }
+
+  func found(
+    _ result: Discovery, _ entry: UpstreamEndpoints, at place: EndpointSources.Place, at now: MonotonicTime
+  ) {
+    let name = LogValue.string(entry.name), count = LogValue.integer(entry.count)
+    if failing.remove(Kind(upstream: entry.name, text: place)) != nil {
+      log.info("endpoints are found again", ["upstream": name, "place": .string(place), "endpoints": count])
+    } else if result == .changed || result == .truncated {
+      log.debug("endpoints changed", ["upstream": name, "endpoints": count])
+    }
+    if result == .truncated, isDue("cut", entry, at: now) {
+      log.warn("too many endpoints; the first are used", ["upstream": name, "endpoints": count])
+    }
+    let refused = entry.refused
+    if let first = refused.first, isDue("refused", entry, at: now) {
+      log.warn(
+        "the destination policy refuses endpoints",
+        ["upstream": name, "endpoints": .integer(refused.count), "endpoint": .string(first)])
+    }
+  }
+
+  func failed(
+    _ entry: UpstreamEndpoints, at place: EndpointSources.Place, _ problem: String, at now: MonotonicTime
+  ) {
+    failing.insert(Kind(upstream: entry.name, text: place))
+    guard isDue(problem, entry, at: now) else { return }
+    let consequence = entry.count > 0 ? "the last ones stay" : "there are none yet"
+    log.warn(
+      "endpoints can't be found; \(consequence)",
+      ["upstream": .string(entry.name), "endpoints": .integer(entry.count), "problem": .string(problem)])
+  }
+
+  private func isDue(_ text: String, _ entry: UpstreamEndpoints, at now: MonotonicTime) -> Bool {
+    let kind = Kind(upstream: entry.name, text: text)
+    if let last = told[kind], now.seconds(since: last) < Self.interval { return false }
+    if told.count >= Self.mostKinds { told = [:] }
+    told[kind] = now
+    return true
   }
 }

@@ -1,4 +1,4 @@
-import WeirHTTP
+import WeirIO
 import WeirTransport
 
 /// The endpoints of a file in the form of Prometheus' `file_sd`: a list of groups, each with `targets` and `labels`, in
@@ -52,5 +52,34 @@ extension ConfigurationReader {
       Int($0).map(range.contains) ?? false ? nil : "must be \"\(range.lowerBound)\" to \"\(range.upperBound)\""
     }
     return text.flatMap { Int($0) }
+  }
+}
+
+/// A look at a file of endpoints.
+enum EndpointFileLook: Sendable {
+  /// The file is not read, since it has not changed.
+  case same
+  /// The file is being written, and has to be read again even if what was there looked whole.
+  case changing(FileMark?)
+  case read(FileMark?, [EndpointSpec])
+  case unusable(FileMark?, problem: String)
+
+  /// Reads the file if it has changed. It may take as long as the file system keeps its callers waiting.
+  ///
+  /// - Parameters:
+  ///   - before: The file as it was read last; nil if there was none.
+  ///   - isDue: Whether the file is read even if it has not changed.
+  init(at path: String, after before: FileMark?, isDue: Bool, mark reader: FileMark.Reader) {
+    let mark = reader(path)
+    guard isDue || mark != before else {
+      self = .same
+      return
+    }
+    do throws(ConfigurationError) {
+      let file = try EndpointFile(parsing: try ConfigurationFile.bytes(of: path), file: path)
+      self = reader(path) == mark ? .read(mark, file.endpoints) : .changing(mark)
+    } catch {
+      self = .unusable(mark, problem: error.lines.first ?? "the file can't be read")
+    }
   }
 }

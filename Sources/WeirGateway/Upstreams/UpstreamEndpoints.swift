@@ -19,7 +19,9 @@ final class UpstreamEndpoints: Sendable {
   /// The state of its destination, with the slots; kept for as long as the entry is there.
   private let state: DestinationState
   let set: EndpointSet
-  let uploads: UploadGate
+  /// Limits the slots that are held by requests whose bodies are still coming. The others are left to requests that are
+  /// complete.
+  let uploads: Gate
   let discoveries: DiscoveryCounts
   let checks = CheckCounts()
   private let fields: Mutex<Fields>
@@ -35,9 +37,9 @@ final class UpstreamEndpoints: Sendable {
     name = upstream.name
     self.state = state
     set = EndpointSet(settings: upstream.endpoints, owner: state, at: now)
-    uploads = old?.uploads ?? UploadGate(limit: upstream.connection.perEndpoint / 2)
+    uploads = old?.uploads ?? Gate(limit: max(1, upstream.connection.perEndpoint / 2))
     discoveries = old?.discoveries ?? DiscoveryCounts()
-    fields = Mutex(Fields(upstream: upstream, sources: old?.sources ?? EndpointSources()))
+    fields = Mutex(Fields(upstream: upstream, sources: old?.fields.withLock { $0.sources } ?? EndpointSources()))
     connection = Mutex(upstream.connection)
     set.onAvailable { [weak self] in self?.resize() }
     if let old, old.state === state {
@@ -58,8 +60,6 @@ final class UpstreamEndpoints: Sendable {
 
   /// The endpoints that the destination policy leaves out.
   var refused: [String] { fields.withLock { $0.refused } }
-
-  private var sources: EndpointSources { fields.withLock { $0.sources } }
 
   /// Takes the entry as a configuration has it.
   ///
@@ -142,44 +142,8 @@ final class UpstreamEndpoints: Sendable {
     let count = max(least, set.serving)
     guard count > 0, let connection = connection.withLock({ $0 }) else { return nil }
     let slots = connection.perEndpoint * count
-    return (slots, connection.parked ?? slots, connection.uploads ?? slots / 2)
+    return (slots, connection.parked ?? slots, max(1, connection.uploads ?? slots / 2))
   }
-}
-
-/// The result of a question for an upstream's endpoints.
-enum Discovery: String, CaseIterable, Sendable {
-  case changed
-  case same
-  case failed
-  /// There were more endpoints than there may be.
-  case truncated
-}
-
-/// How often there was each result, and when there was an answer last.
-final class DiscoveryCounts: Sendable {
-  private struct State {
-    var counts: [Discovery: Int] = [:]
-    var last: Discovery?
-    var answered: LogTime?
-  }
-
-  private let state = Mutex(State())
-
-  func count(_ discovery: Discovery, at now: LogTime = .now) {
-    state.withLock { state in
-      state.counts[discovery, default: 0] += 1
-      state.last = discovery
-      if discovery != .failed { state.answered = now }
-    }
-  }
-
-  func number(of discovery: Discovery) -> Int { state.withLock { $0.counts[discovery] ?? 0 } }
-
-  /// Whether the last question had no answer.
-  var isFailing: Bool { state.withLock { $0.last == .failed } }
-
-  /// When there was an answer last; nil before the first.
-  var lastAnswer: LogTime? { state.withLock { $0.answered } }
 }
 
 /// A place that tells of endpoints.

@@ -8,9 +8,9 @@ final class UpstreamRegistry: Sendable {
   /// The most endpoints of all upstreams together.
   static let maximumEndpoints = 16_384
 
-  private struct Control: Sendable {
-    let discovery: LoopBound<EndpointDiscovery>
-    let checks: LoopBound<EndpointChecks>
+  private struct Control {
+    let discovery: EndpointDiscovery
+    let checks: EndpointChecks
   }
 
   private let destinations: DestinationTable
@@ -19,7 +19,7 @@ final class UpstreamRegistry: Sendable {
   private let lag: @Sendable () -> (@Sendable (Double) -> Void)?
   private let entries = Mutex<[String: UpstreamEndpoints]>([:])
   /// Nil until an entry needs it.
-  private let control = Mutex<Control?>(nil)
+  private let control = Mutex<LoopBound<Control>?>(nil)
 
   /// - Parameters:
   ///   - mark: Called by threads that nothing else waits for.
@@ -65,9 +65,9 @@ final class UpstreamRegistry: Sendable {
       entry.follow(upstream, room: max(1, Self.maximumEndpoints - used), at: now)
       used += entry.count
     }
-    control?.discovery.loop.post {
-      control?.discovery.value.follow(Array(present.values))
-      control?.checks.value.follow(Array(present.values))
+    control?.loop.post {
+      control?.value.discovery.follow(Array(present.values))
+      control?.value.checks.follow(Array(present.values))
     }
   }
 
@@ -82,9 +82,9 @@ final class UpstreamRegistry: Sendable {
   /// Ends lookups, looks at files, and checks.
   func close() {
     let control = control.withLock { $0 }
-    control?.discovery.loop.post {
-      control?.discovery.value.close()
-      control?.checks.value.close()
+    control?.loop.post {
+      control?.value.discovery.close()
+      control?.value.checks.close()
     }
   }
 
@@ -92,20 +92,30 @@ final class UpstreamRegistry: Sendable {
   func room(for entry: UpstreamEndpoints) -> Int { max(1, Self.maximumEndpoints - count + entry.count) }
 
   /// The loop that looks up, has files read and checks; nil until an entry needs it.
-  var loop: EventLoop? { control.withLock { $0 }?.discovery.loop }
+  var loop: EventLoop? { control.withLock { $0 }?.loop }
 
   /// The endpoints of all entries.
   private var count: Int { all.values.reduce(0) { $0 + $1.count } }
 
-  private func control(for upstreams: [NamedUpstream]) throws(Errno) -> Control? {
+  private func control(for upstreams: [NamedUpstream]) throws(Errno) -> LoopBound<Control>? {
     if let present = control.withLock({ $0 }) { return present }
     guard upstreams.contains(where: { $0.check != nil || !$0.places.isEmpty }) else { return nil }
     let loop = try EventLoop(name: "weir.control")
     if let lag = lag() { loop.post { loop.observeLag(lag) } }
-    let made = Control(
-      discovery: LoopBound(EndpointDiscovery(self, mark: mark, log: log, on: loop), on: loop),
-      checks: LoopBound(EndpointChecks(log: log, on: loop), on: loop))
+    let made = LoopBound(
+      Control(
+        discovery: EndpointDiscovery(self, mark: mark, log: log, on: loop),
+        checks: EndpointChecks(log: log, on: loop)), on: loop)
     control.withLock { $0 = made }
     return made
   }
+}
+
+extension TransportLimits {
+  /// The connections to one upstream. Streams and long polls hold theirs for long, so there are more than for a
+  /// service's own client.
+  static let gateway = TransportLimits(slots: 512, waiting: 10_000, admissionTimeout: 30, parked: 512)
+
+  /// The number of requests whose bodies are still coming that may have a connection to one upstream: half of them.
+  static let gatewayUploads = gateway.slots / 2
 }

@@ -96,14 +96,4 @@ import WeirTestSupport
     json.value(value)
     #expect(String(decoding: json.bytes, as: UTF8.self) == text)
   }
-
-  @Test(arguments: [
-    (951_782_400.0, "2000-02-29T00:00:00.000Z"), (253_402_300_799.999, "9999-12-31T23:59:59.999Z"),
-    (-5, "1970-01-01T00:00:00.000Z"), (1e300, "1970-01-01T00:00:00.000Z"), (.nan, "1970-01-01T00:00:00.000Z"),
-  ])
-  func times(seconds: Double, text: String) {
-    var bytes: [UInt8] = []
-    StatusTime(seconds).append(to: &bytes)
-    #expect(String(decoding: bytes, as: UTF8.self) == text)
-  }
 }

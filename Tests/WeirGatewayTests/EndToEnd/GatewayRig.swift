@@ -27,7 +27,7 @@ final class GatewayRig: Sendable {
 
   init(
     _ configuration: Configuration, workers: Int = 1, pseudonym: String = "weir", connections: Int = .max,
-    window: Double = 10, coders: Int = CoderLimit.standard, log: Logger = Logger(level: .error)
+    window: Double = 10, coders: Int = CodingPlan.mostBodies, log: Logger = Logger(level: .error)
   ) throws {
     let monitor = try MetricsMonitor(registry: registry)
     var options = Gateway.Options(address: .loopback(port: 0), workers: workers, pseudonym: pseudonym)

@@ -6,6 +6,8 @@ import WeirTransport
 @testable import WeirGateway
 
 @Suite struct ForwardingPlanTests {
+  private let context = PlanContext(pseudonym: "weir", coders: Gate(limit: 1))
+
   @Test func pseudonymsAreTokensOfOneLength() {
     var random = Xorshift(state: 9)
     let names = (0..<1000).map { _ in ForwardingPlan.pseudonym(using: &random) }
@@ -18,11 +20,11 @@ import WeirTransport
       Route(name: "a", match: RouteMatch(pathPrefix: "/a"), upstream: try Upstream(parsing: "http://a")),
       Route(name: "b", upstream: try Upstream(parsing: "http://b")),
     ]
-    let plan = ForwardingPlan(Configuration(routes: routes), pseudonym: "weir", gates: UploadGates(limit: 4))
+    let plan = ForwardingPlan(Configuration(routes: routes), context)
     #expect(plan.table.decide("", "/a/x") == .forward(route: 0, target: "/a/x"))
     #expect(plan.forwarding.map(\.spec.url) == ["http://a/", "http://b/"])
     #expect(plan.forwarding.map(\.route.name) == ["a", "b"])
-    #expect(plan.forwarding.map { $0.uploads.enter() } == [true, true])
+    #expect(Set(plan.forwarding.map { ObjectIdentifier($0.uploads) }).count == 2)
   }
 
   /// An entry may bound the silence of its upstream, and a route that of its requests. Streams are bounded anyway.
@@ -37,7 +39,7 @@ import WeirTransport
       routes: [{name: r, upstream: u\(key(own))}]
       """
     let configuration = try Configuration(parsing: Array(text.utf8), file: "f")
-    let plan = ForwardingPlan(configuration, pseudonym: "weir", gates: UploadGates(limit: 1))
+    let plan = ForwardingPlan(configuration, context)
     #expect(plan.forwarding.map(\.spec.silenceTimeout) == [usual])
     #expect(plan.forwarding.map(\.streamSilence) == [ofStreams])
   }
@@ -48,9 +50,21 @@ import WeirTransport
   ])
   func spellingsOfOneHostAreOneUpstream(texts: [String], host: String) throws {
     let routes = try texts.map { Route(name: $0, upstream: try Upstream(parsing: $0)) }
-    let plan = ForwardingPlan(Configuration(routes: routes), pseudonym: "weir", gates: UploadGates(limit: 1))
+    let plan = ForwardingPlan(Configuration(routes: routes), context)
     #expect(plan.upstreams.keys.map(\.host) == [host])
-    #expect(plan.forwarding.map { $0.uploads.enter() } == texts.indices.map { $0 == 0 })
+    #expect(Set(plan.forwarding.map { ObjectIdentifier($0.uploads) }).count == 1)
+  }
+
+  @Test func aReloadKeepsTheTunnelsOfARoute() throws {
+    var tunnelling = Route(name: "a", upstream: try Upstream(parsing: "http://a"))
+    tunnelling.upgrade = TunnelRule(protocols: ["websocket"])
+    tunnelling.upgrade?.limit = 2
+    let plain = Route(name: "b", upstream: try Upstream(parsing: "http://b"))
+    let first = ForwardingPlan(Configuration(routes: [tunnelling, plain]), context).forwarding.map(\.tunnels?.gate)
+    #expect(first.map { $0?.enter() } == [true, nil])
+    tunnelling.upgrade?.limit = 1
+    let second = ForwardingPlan(Configuration(routes: [tunnelling]), context).forwarding.map(\.tunnels?.gate)
+    #expect(second.map { $0?.enter() } == [false])
   }
 }
 

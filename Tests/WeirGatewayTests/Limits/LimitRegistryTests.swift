@@ -11,11 +11,11 @@ import WeirIO
     func forEachValue(of name: String, _ body: (UnsafeRawBufferPointer) -> Void) {}
   }
 
-  /// The places of a request that the first limiter admits.
-  private static func places(by limiters: [RouteLimiter?]) -> LimitPlaces? {
+  /// The permits of a request that the first limiter admits.
+  private static func permits(by limiters: [RouteLimiter?]) -> ConcurrencyPermits? {
     guard let limiter = limiters.first ?? nil else { return nil }
     switch limiter.admit(Request(), at: MonotonicTime(nanoseconds: 0), exceeded: { _ in }) {
-    case .admitted(let places): return places
+    case .admitted(let permits): return permits
     case .rateLimited, .busy: return nil
     }
   }
@@ -24,11 +24,11 @@ import WeirIO
     let registry = LimitRegistry()
     var route = try Route(to: 1)
     route.limits.concurrency = [ConcurrencyLimit(1, key: .route)]
-    let places = Self.places(by: registry.follow([route]))
-    #expect(places != nil)
+    let permits = Self.permits(by: registry.follow([route]))
+    #expect(permits != nil)
     for _ in 0..<2 { #expect(registry.follow([]).isEmpty) }
-    #expect(Self.places(by: registry.follow([route])) == nil)
-    places?.leave()
-    #expect(Self.places(by: registry.follow([route])) != nil)
+    #expect(Self.permits(by: registry.follow([route])) == nil)
+    permits?.release()
+    #expect(Self.permits(by: registry.follow([route])) != nil)
   }
 }

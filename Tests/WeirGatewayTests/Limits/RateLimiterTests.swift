@@ -97,16 +97,16 @@ import WeirTestSupport
     #expect(admitted == 95)
   }
 
-  @Test func placesAreGivenBackOnce() {
+  @Test func permitsAreGivenBackOnce() {
     let limiter = ConcurrencyLimiter()
     #expect(limiter.enter(1, limit: 2, mayExceed: false))
-    var places: LimitPlaces? = LimitPlaces()
+    var permits: ConcurrencyPermits? = ConcurrencyPermits()
     #expect(limiter.enter(1, limit: 2, mayExceed: false))
-    places?.add(limiter, 1)
+    permits?.add(limiter, 1)
     #expect(!limiter.enter(1, limit: 2, mayExceed: false))
     #expect(limiter.enter(2, limit: 2, mayExceed: false))
-    places?.leave()
-    places = nil
+    permits?.release()
+    permits = nil
     #expect(limiter.enter(1, limit: 2, mayExceed: false))
     #expect(!limiter.enter(1, limit: 2, mayExceed: true))
     for _ in 0..<3 { limiter.leave(1) }
@@ -114,10 +114,10 @@ import WeirTestSupport
     limiter.leave(2)
     limiter.leave(2)
     #expect(limiter.keyCount == 0)
-    places = LimitPlaces()
+    permits = ConcurrencyPermits()
     _ = limiter.enter(1, limit: 1, mayExceed: false)
-    places?.add(limiter, 1)
-    places = nil
+    permits?.add(limiter, 1)
+    permits = nil
     #expect(limiter.keyCount == 0)
   }
 }

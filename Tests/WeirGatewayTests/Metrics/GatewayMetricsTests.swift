@@ -2,6 +2,7 @@ import Foundation
 import Testing
 import Weir
 import WeirExporter
+import WeirHTTP
 import WeirIO
 import WeirMetrics
 
@@ -9,6 +10,11 @@ import WeirMetrics
 
 @Suite struct GatewayMetricsTests {
   private let registry = Registry(ownMetrics: false)
+
+  /// A route that leads nowhere.
+  private func route(_ name: String) -> Route { Route(name: name, action: .respond(RouteResponse(status: 204))) }
+
+  private func routes(_ names: String...) -> [Route] { names.map { route($0) } }
 
   @Test func showsARequest() throws {
     let metrics = try GatewayMetrics(registry)
@@ -32,7 +38,7 @@ import WeirMetrics
   }
 
   @Test func countersBeginAtZero() throws {
-    try GatewayMetrics(registry).prepare(routes: ["a"])
+    try GatewayMetrics(registry).prepare(routes("a"))
     let text = registry.text()
     for outcome in GatewayOutcome.ofRoutes {
       #expect(text.contains("weir_gateway_requests_total{route=\"a\",outcome=\"\(outcome.label)\"} 0\n"))
@@ -43,7 +49,7 @@ import WeirMetrics
 
   @Test func asManyRoutesAsThereCanBeHaveSeries() throws {
     let metrics = try GatewayMetrics(registry)
-    for reload in 0..<2 { metrics.prepare(routes: (0..<1000).map { "\(reload)-\($0)" }) }
+    for reload in 0..<2 { metrics.prepare((0..<1000).map { route("\(reload)-\($0)") }) }
     let text = registry.text()
     for outcome in GatewayOutcome.ofRoutes {
       #expect(text.contains("weir_gateway_requests_total{route=\"1-999\",outcome=\"\(outcome.label)\"} 0\n"))
@@ -55,7 +61,7 @@ import WeirMetrics
   @Test func aRouteOfManyStatusesTakesNoSeriesOfOthers() throws {
     let metrics = try GatewayMetrics(registry)
     let routes = ["liar"] + (0..<20).map { "r\($0)" }
-    metrics.prepare(routes: routes)
+    metrics.prepare(routes.map { route($0) })
     var cache = SeriesCache(metrics, routes: routes)
     func ended(_ route: Int, _ method: KnownMethod, _ status: Int) {
       let key = SeriesCache.Key(
@@ -88,7 +94,7 @@ import WeirMetrics
     let metrics = try GatewayMetrics(registry)
     let start = MonotonicTime.now
     func after(_ seconds: Double) -> MonotonicTime { start.advanced(bySeconds: seconds) }
-    metrics.prepare(routes: ["a", "b", "c"], at: start)
+    metrics.prepare(routes("a", "b", "c"), at: start)
     var cache = SeriesCache(metrics, routes: ["a", "b", "c"])
     for route in 0..<3 {
       let key = SeriesCache.Key(route: route, method: .get, isHTTP10: false, status: 200, outcome: .forwarded(.success))
@@ -96,12 +102,12 @@ import WeirMetrics
       cache.series(key).duration.observe(1)
     }
     let before = registry.text()
-    metrics.prepare(routes: ["a"], at: after(1))
+    metrics.prepare(routes("a"), at: after(1))
     metrics.dropWhatIsGone(at: after(500))
     // Only what says where routes lead goes at once.
     let gone = ["b", "c"].map { "weir_route_info{route=\"\($0)\",server_address=\"\",server_port=\"\"} 1\n" }
     #expect(registry.text() == gone.reduce(before) { $0.replacing($1, with: "") })
-    metrics.prepare(routes: ["a", "c"], at: after(501))
+    metrics.prepare(routes("a", "c"), at: after(501))
     metrics.dropWhatIsGone(at: after(602))
     let text = registry.text()
     #expect(!text.contains("route=\"b\""))
@@ -122,12 +128,18 @@ import WeirMetrics
   @Test func countsBytesThatAreCoded() throws {
     let metrics = try GatewayMetrics(registry)
     let start = MonotonicTime.now
-    metrics.prepare(routes: ["a", "b", "c"], coding: ["a": .response, "b": [.request, .response]], at: start)
-    let bytes = CodedBytes(metrics.coded, route: "b", [.request, .response])
+    var (a, b) = (route("a"), route("b"))
+    (a.compression, b.compression) = (CompressionRules(), CompressionRules())
+    a.compression?.compressesResponses = true
+    b.compression?.decodesResponses = true
+    b.compression?.decodesRequests = true
+    metrics.prepare([a, b, route("c")], at: start)
+    let bytes = try #require(metrics.series(of: b).coded)
     bytes.count(.response, before: 100, after: 30, isCoded: true)
     bytes.count(.response, before: 5, after: 5, isCoded: false)
     bytes.count(.request, before: 7, after: 70, isCoded: true)
-    CodedBytes(metrics.coded, route: "a", .response).count(.request, before: 1, after: 1, isCoded: true)
+    metrics.series(of: a).coded?.count(.request, before: 1, after: 1, isCoded: true)
+    #expect(metrics.series(of: route("c")).coded == nil)
     func samples() -> [String] {
       registry.text().split(separator: "\n").filter { $0.hasPrefix("weir_gateway_coded_bytes_total{") }.map(String.init)
         .sorted()
@@ -140,7 +152,7 @@ import WeirMetrics
       ("response", "uncoded", 5),
     ].map { "weir_gateway_coded_bytes_total{route=\"b\",direction=\"\($0)\",stage=\"\($1)\"} \($2)" }
     #expect(samples() == ofA + ofB)
-    metrics.prepare(routes: ["a"], coding: ["a": .response], at: start)
+    metrics.prepare([a], at: start)
     metrics.dropWhatIsGone(at: start.advanced(bySeconds: 600))
     #expect(samples() == ofA)
   }
@@ -149,15 +161,15 @@ import WeirMetrics
     let metrics = try GatewayMetrics(registry, client: MetricsMonitor(registry: registry))
     let start = MonotonicTime.now
     let (a, b) = try (destination("a.test"), destination("b.test"))
-    metrics.prepare(routes: [], upstreams: [a: .all, b: .all], at: start)
-    metrics.prepare(routes: [], upstreams: [a: .all], at: start)
+    metrics.prepare([], upstreams: [a: .all, b: .all], at: start)
+    metrics.prepare([], upstreams: [a: .all], at: start)
     metrics.dropWhatIsGone(at: start.advanced(bySeconds: 599))
     #expect(registry.text().contains("server_address=\"b.test\""))
     metrics.dropWhatIsGone(at: start.advanced(bySeconds: 600))
     let text = registry.text()
     #expect(!text.contains("server_address=\"b.test\""))
     #expect(text.contains("weir_requests_started_total{server_address=\"a.test\",server_port=\"443\""))
-    metrics.prepare(routes: [], upstreams: [b: .all], at: start.advanced(bySeconds: 700))
+    metrics.prepare([], upstreams: [b: .all], at: start.advanced(bySeconds: 700))
     #expect(registry.text().contains("weir_requests_started_total{server_address=\"b.test\""))
   }
 
@@ -165,7 +177,7 @@ import WeirMetrics
     let metrics = try GatewayMetrics(registry, client: MetricsMonitor(registry: registry, destinationLimit: 3))
     let authorities = (1...20).map { "h\($0).test" } + ["a.test:8443", "a.test", "a.test:80"]
     let upstreams = try authorities.map { try destination($0) }
-    metrics.prepare(routes: [], upstreams: Dictionary(uniqueKeysWithValues: upstreams.map { ($0, .all) }))
+    metrics.prepare([], upstreams: Dictionary(uniqueKeysWithValues: upstreams.map { ($0, .all) }))
     let shown = registry.text().matches(of: /weir_requests_started_total\{server_address="(.*?)",server_port="(.*?)"/)
       .map { "\($0.1):\($0.2)" }
     #expect(Set(shown) == ["a.test:80", "a.test:443", "a.test:8443", "_other:_other"])
@@ -178,7 +190,7 @@ import WeirMetrics
     let start = MonotonicTime.now
     let (plain, secure) = try (destination("a.test:8443", scheme: "http"), destination("a.test:8443"))
     for (seconds, upstream) in [(0.0, plain), (60, secure), (180, plain)] {
-      metrics.prepare(routes: [], upstreams: [upstream: .all], at: start.advanced(bySeconds: seconds))
+      metrics.prepare([], upstreams: [upstream: .all], at: start.advanced(bySeconds: seconds))
     }
     metrics.dropWhatIsGone(at: start.advanced(bySeconds: 1000))
     #expect(registry.text().contains("weir_requests_started_total{server_address=\"a.test\",server_port=\"8443\""))
@@ -190,7 +202,7 @@ import WeirMetrics
 
   @Test func tellsOfReloads() throws {
     let metrics = try GatewayMetrics(registry)
-    metrics.configurationLoaded(at: LogTime(milliseconds: 1_700_000_000_250))
+    metrics.configurationLoaded(at: Timestamp(milliseconds: 1_700_000_000_250))
     #expect(registry.text().contains("weir_config_last_reload_successful 1\n"))
     metrics.configurationRefused()
     let text = registry.text()

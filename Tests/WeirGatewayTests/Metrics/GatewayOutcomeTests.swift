@@ -26,7 +26,7 @@ import Weir
   }
 
   @Test func labelsDiffer() {
-    let labels = (GatewayOutcome.ofRoutes + GatewayOutcome.ofLimits + GatewayOutcome.ofNoRoute).map(\.label)
+    let labels = (GatewayOutcome.ofRoutes + GatewayOutcome.ofRefusals + GatewayOutcome.ofNoRoute).map(\.label)
     #expect(Set(labels).count == labels.count)
   }
 }

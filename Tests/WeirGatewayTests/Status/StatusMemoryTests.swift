@@ -48,27 +48,27 @@ import WeirTestSupport
     let before = Self.allocated
     var tables = [TrafficTable(GatewayStatus(try GatewayMetrics(Registry()), file: nil).metrics[0])]
     tables.append(TrafficTable(TrafficMetric.ofDestinations))
-    var shares = EndpointShares()
+    var attempts = EndpointAttempts()
     for bucket in 0..<60 {
       count()
       for index in tables.indices {
         tables[index].read(registry)
         tables[index].turn()
       }
-      shares.read(
+      attempts.read(
         names.flatMap { name in
           (0..<10).map { number in
             (
-              EndpointShares.Key(upstream: name, endpoint: "10.0.0.\(number):80"),
-              EndpointShares.Attempts(successes: UInt32(bucket * 10), failures: UInt32(bucket))
+              EndpointAttempts.Key(upstream: name, endpoint: "10.0.0.\(number):80"),
+              EndpointAttempts.Counts(successes: UInt32(bucket * 10), failures: UInt32(bucket))
             )
           }
         })
-      shares.turn()
+      attempts.turn()
     }
     let grown = Self.allocated - before
     #expect(tables.map { $0.subjects(presentFor: 0).count } == [200, 200])
     #expect(grown < 8 << 20 || ThisProcess.isSanitized, "\(grown >> 10) KiB")
-    #expect(shares.attempts(of: .init(upstream: "name-7", endpoint: "10.0.0.3:80")).last10s.all > 0)
+    #expect(attempts.counts(of: .init(upstream: "name-7", endpoint: "10.0.0.3:80")).last10s.all > 0)
   }
 }

@@ -118,16 +118,13 @@ struct JSONWriter {
   mutating func value(time seconds: Double) {
     separate()
     bytes.append(UInt8(ascii: "\""))
-    StatusTime(seconds).append(to: &bytes)
+    Timestamp(seconds: seconds).append(to: &bytes)
     bytes.append(UInt8(ascii: "\""))
   }
 
   mutating func value(_ text: String) {
-    var text = text
     separate()
-    bytes.append(UInt8(ascii: "\""))
-    text.withUTF8 { escape($0) }
-    bytes.append(UInt8(ascii: "\""))
+    JSONText.append(text, in: .page, to: &bytes)
   }
 
   mutating func literal(_ text: StaticString) {
@@ -157,48 +154,5 @@ struct JSONWriter {
       bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest / 1_000_000))
       rest %= 1_000_000
     }
-  }
-
-  // MARK: Text
-
-  /// Beyond what RFC 8259 section 7 asks for, `<` is escaped, DEL, and the line separators of JavaScript (E2 80 A8 and A9),
-  /// so that the text may stand within a page or a script.
-  private mutating func escape(_ text: UnsafeBufferPointer<UInt8>) {
-    guard text.contains(where: { Self.mayBeSpecial($0) }) else { return bytes.append(contentsOf: text) }
-    var start = 0
-    for index in text.indices {
-      guard Self.isSpecial(text[index], before: text[(index + 1)...]) else { continue }
-      bytes.append(contentsOf: text[start..<index])
-      start = index + escape(text[index], last: text[min(index + 2, text.count - 1)])
-    }
-    bytes.append(contentsOf: text[start...])
-  }
-
-  @inline(__always)
-  private static func mayBeSpecial(_ byte: UInt8) -> Bool {
-    byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte == UInt8(ascii: "<") || byte == 0x7F
-      || byte == 0xE2
-  }
-
-  private static func isSpecial(_ byte: UInt8, before next: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
-    guard byte == 0xE2 else { return mayBeSpecial(byte) }
-    return next.count > 1 && next[next.startIndex] == 0x80 && next[next.startIndex + 1] & 0xFE == 0xA8
-  }
-
-  /// Returns how many bytes of the text the escape stands for.
-  private mutating func escape(_ byte: UInt8, last: UInt8) -> Int {
-    bytes.append(UInt8(ascii: "\\"))
-    switch byte {
-    case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes.append(byte)
-    case 0xE2:
-      bytes.append(contentsOf: (last == 0xA8 ? "u2028" : "u2029").utf8)
-      return 3
-    default:
-      let digits = Array("0123456789abcdef".utf8)
-      bytes.append(contentsOf: "u00".utf8)
-      bytes.append(digits[Int(byte >> 4)])
-      bytes.append(digits[Int(byte & 15)])
-    }
-    return 1
   }
 }

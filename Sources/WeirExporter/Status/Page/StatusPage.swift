@@ -1,4 +1,7 @@
+import WeirHTTP
+
 internal import Weir
+internal import WeirHTTP
 
 /// A report as a page for people who were woken up. What is wrong comes first and in words, then what is bad or busy, in
 /// full; the rest is short. It loads nothing.
@@ -60,14 +63,15 @@ package enum StatusPage {
   }
 
   private static func header(_ report: StatusReport) -> HTML {
-    """
-    <header>
-    <h1>\(report.title, most: 80)</h1>
-    <p>weir \(report.version, most: 40) · running for \(StatusFigures.seconds(report.now - report.started)) · \
-    \(configuration(report))as of \(StatusTime(report.now).clock) UTC, \(StatusTime(report.now).day)</p>
-    </header>
+    let now = Timestamp(seconds: report.now)
+    return """
+      <header>
+      <h1>\(report.title, most: 80)</h1>
+      <p>weir \(report.version, most: 40) · running for \(StatusFigures.seconds(report.now - report.started)) · \
+      \(configuration(report))as of \(now.clock) UTC, \(now.day)</p>
+      </header>
 
-    """
+      """
   }
 
   private static func configuration(_ report: StatusReport) -> HTML {
@@ -132,7 +136,7 @@ package enum StatusPage {
   private static func row(_ request: RecentRequest, hasRoute: Bool) -> HTML {
     let way = [hasRoute ? request.route : "", request.upstream].filter { !$0.isEmpty }.joined(separator: " → ")
     return """
-      <tr><td>\(StatusTime(request.time).clock)<td class="c">\(request.method, most: 16) \(request.path, most: 80)\
+      <tr><td>\(Timestamp(seconds: request.time).clock)<td class="c">\(request.method, most: 16) \(request.path, most: 80)\
       <td>\(way, most: 64)\(small(request.endpoint))<td>\(result(request))\
       <td>\(StatusFigures.seconds(request.seconds))<td>\(request.attempts)<td class="c">\(request.traceID ?? "", most: 40)
       """
@@ -152,6 +156,6 @@ package enum StatusPage {
 
   /// The time and the result of a request, for a cell.
   static func short(_ request: RecentRequest) -> HTML {
-    "\(StatusTime(request.time).clock) \(result(request))"
+    "\(Timestamp(seconds: request.time).clock) \(result(request))"
   }
 }

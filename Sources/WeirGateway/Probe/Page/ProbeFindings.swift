@@ -40,7 +40,7 @@ struct ProbeFindings: Sendable {
     var version: String { "HTTP/\(head.version.major).\(head.version.minor)" }
 
     var lastModified: Int? {
-      head.value(forField: "Last-Modified").flatMap { HTTPDate.parse($0, now: Int(LogTime.now.milliseconds / 1000)) }
+      head.value(forField: "Last-Modified").flatMap { HTTPDate.parse($0, now: Int(Timestamp.now.seconds)) }
     }
   }
 }

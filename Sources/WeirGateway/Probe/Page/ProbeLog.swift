@@ -1,3 +1,5 @@
+import WeirHTTP
+
 /// The log lines of one probe, shown with `debug=true`.
 struct ProbeLog: Sendable {
   private(set) var text = ""
@@ -8,9 +10,7 @@ struct ProbeLog: Sendable {
   }
 
   mutating func note(_ message: String, _ fields: LogFields = [:], level: LogLevel = .info) {
-    var all = common
-    for (key, value) in fields { all.add(key, value) }
-    text += String(decoding: LogFormatter(.logfmt).line(at: .now, level, message, all), as: UTF8.self)
+    text += String(decoding: LogFormatter(.logfmt).line(at: .now, level, message, common, fields), as: UTF8.self)
   }
 
   mutating func fail(_ message: String, _ fields: LogFields = [:]) {

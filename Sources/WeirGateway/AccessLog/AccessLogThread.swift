@@ -1,9 +1,10 @@
+import Glibc
 import WeirHTTP
 import WeirIO
 import WeirMetrics
 
-/// The work of an access log's thread: takes lines, and writes them. Confined to the thread.
-final class AccessLogPen {
+/// The thread of an access log, which takes lines and writes them. Confined to that thread.
+final class AccessLogThread {
   /// Seconds between two looks at the queue while lines come. So the thread is woken seldom, and writes many lines at
   /// once.
   private static let nap = 0.02
@@ -92,11 +93,11 @@ final class AccessLogPen {
     let now = MonotonicTime.now
     guard now >= retryAt else { return false }
     retryAt = now.advanced(bySeconds: Self.patience)
-    do {
+    do throws(AccessLogProblem) {
       place.output = try AccessLogOutput.open(target)
       reason = "the FIFO has no reader"
     } catch {
-      reason = error.description
+      reason = error.error.description
     }
     isMidLine = false
     return place.output != nil
@@ -117,7 +118,7 @@ final class AccessLogPen {
       case .failed(let error):
         reason = error.description
         // A FIFO whose reader has left may have another one later.
-        if error == .brokenPipe, case .file = output.target { place.output = nil }
+        if error == .brokenPipe, case .file = place.target { place.output = nil }
         return done
       case .blocked:
         switch wait(for: output) {
@@ -152,5 +153,111 @@ final class AccessLogPen {
     guard let end, now >= end else { return .goOn }
     reason = "the log's reader is behind at the end"
     return .giveUp
+  }
+}
+
+/// An open place for lines. Closed when it is let go.
+final class AccessLogOutput: Sendable {
+  /// The result of one step of writing.
+  enum Step {
+    case wrote(Int)
+    /// The reader is behind; the descriptor tells when it takes more.
+    case blocked
+    case failed(Errno)
+  }
+
+  let descriptor: CInt
+  private let isOwn: Bool
+  /// Whether it may be a pipe: then a write has whole lines, as many as a pipe takes in one piece, so that those of
+  /// several writers don't mix and none is torn when the reader is behind.
+  private let isPipe: Bool
+
+  /// Opens the target. A FIFO that nobody reads is nil: it may have a reader later.
+  static func open(_ target: AccessLogSettings.Target) throws(AccessLogProblem) -> AccessLogOutput? {
+    switch target {
+    case .standardError: return AccessLogOutput(STDERR_FILENO)
+    case .standardOutput: return AccessLogOutput(STDOUT_FILENO)
+    case .file(let path):
+      do throws(Errno) {
+        let flags = O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY
+        return AccessLogOutput(try FileSystem.open(path, flags, permissions: 0o640), isOwn: true)
+      } catch {
+        if error.rawValue == ENXIO, isFIFO(path) { return nil }
+        throw AccessLogProblem(target: target, error: error)
+      }
+    }
+  }
+
+  private init(_ descriptor: CInt, isOwn: Bool = false) {
+    self.descriptor = descriptor
+    self.isOwn = isOwn
+    isPipe = (try? FileSystem.status(of: descriptor)).map { $0.kind != .regular } ?? false
+  }
+
+  deinit {
+    if isOwn { FileSystem.close(descriptor) }
+  }
+
+  private static func isFIFO(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
+  }
+
+  /// Whether it is a file that holds something already.
+  var hasContent: Bool { ((try? FileSystem.status(of: descriptor))?.size ?? 0) > 0 }
+
+  /// Writes as much as goes without waiting for a reader. It may wait for a disk.
+  func write(_ bytes: UnsafeRawBufferPointer) -> Step {
+    var count = bytes.count
+    if isPipe {
+      // Others share a descriptor that is not ours, and decide whether a write waits.
+      var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+      if !isOwn, poll(&ready, 1, 0) != 1 { return .blocked }
+      if count > Self.pipePiece {
+        count = bytes.prefix(Self.pipePiece).lastIndex(of: 0x0a).map { $0 + 1 } ?? Self.pipePiece
+      }
+    }
+    do throws(Errno) {
+      let written = try systemCall { Glibc.write(descriptor, bytes.baseAddress, count) }
+      return written > 0 ? .wrote(written) : .failed(Errno(rawValue: EIO))
+    } catch {
+      return error.rawValue == EAGAIN ? .blocked : .failed(error)
+    }
+  }
+
+  /// The bytes that a pipe takes in one piece (PIPE_BUF).
+  private static let pipePiece = 4096
+}
+
+/// Says when it is due to warn of lines that were dropped: at once, and then once in a minute. A value.
+struct AccessLogNotices {
+  struct Notice: Equatable {
+    var count: Int
+    /// Why the last of them were dropped.
+    var reason: String
+  }
+
+  /// Seconds between two warnings.
+  static let interval = 60.0
+
+  private var waiting: Notice?
+  private var quietUntil = MonotonicTime(nanoseconds: 0)
+
+  /// The time of the next warning; nil while there is nothing to warn of.
+  var next: MonotonicTime? { waiting == nil ? nil : quietUntil }
+
+  mutating func note(_ count: Int, because reason: @autoclosure () -> String) {
+    guard count > 0 else { return }
+    waiting = Notice(count: (waiting?.count ?? 0) + count, reason: reason())
+  }
+
+  /// The warning that is due now.
+  ///
+  /// - Parameter isLast: Whether this is the log's end, at which nothing waits for its minute.
+  mutating func due(at now: MonotonicTime, isLast: Bool = false) -> Notice? {
+    guard let notice = waiting, isLast || now >= quietUntil else { return nil }
+    waiting = nil
+    quietUntil = now.advanced(bySeconds: Self.interval)
+    return notice
   }
 }

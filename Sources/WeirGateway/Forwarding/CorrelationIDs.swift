@@ -2,21 +2,16 @@ import WeirHTTP
 import WeirServer
 import WeirTransport
 
-/// The names by which a request is found again: its trace, and its identifier. An object, so that a request without them
+/// The identifiers by which a request is found again: its trace, and its own. An object, so that a request without them
 /// has only a reference.
-final class RequestMarks {
+final class CorrelationIDs {
   /// The trace, with the client's operation as the parent; nil if the fields of the client pass as they are.
   let trace: TraceContext?
   /// Empty if there is none.
   let requestID: [UInt8]
 
-  init(trace: TraceContext?, requestID: [UInt8]) {
-    self.trace = trace
-    self.requestID = requestID
-  }
-
   /// Reads what the client sent, and draws what is missing.
-  init(_ fields: HeaderFields, _ settings: MarkSettings, _ ids: inout TraceIDs) {
+  init(_ fields: HeaderFields, _ settings: CorrelationSettings, _ ids: inout TraceIDs) {
     var read: TraceContext?
     var parents = 0
     var state = TraceState()
@@ -53,15 +48,15 @@ final class RequestMarks {
   }
 }
 
-/// A configuration's settings of marks, prepared.
-struct MarkSettings: Sendable {
+/// What a configuration says of requests' identifiers, prepared.
+struct CorrelationSettings: Sendable {
   let trace: TraceSettings?
   let trustsRequestID: Bool
   /// The field of the request's identifier as it is written; empty without one.
   let header: [UInt8]
   let lowercased: [UInt8]
 
-  /// Nil if requests have no marks.
+  /// Nil if requests have no identifiers.
   init?(_ configuration: Configuration) {
     if configuration.trace == nil, configuration.requestID == nil { return nil }
     trace = configuration.trace

@@ -1,23 +1,17 @@
 import WeirMetrics
 
-/// The directions in which a route codes or decodes bodies.
-struct CodedDirections: OptionSet, Sendable {
-  let rawValue: UInt8
-
-  static let request = CodedDirections(rawValue: 1)
-  static let response = CodedDirections(rawValue: 2)
-
-  init(rawValue: UInt8) {
-    self.rawValue = rawValue
-  }
-
-  /// Nil if nothing is coded.
-  init?(_ rules: CompressionRules?) {
-    guard let rules, !rules.isIdle else { return nil }
-    self = []
-    if rules.decodesRequests { insert(.request) }
-    if rules.compressesResponses || rules.decodesResponses { insert(.response) }
-  }
+/// The counters of one route that forwarding changes.
+struct RouteSeries {
+  /// Requests that their sender says it retries.
+  let retried: Counter
+  /// Requests whose client left before their end.
+  let abandoned: Counter
+  /// Responses in whose fields blanks took the place of control characters.
+  let repaired: Counter
+  /// Nil for a route that codes nothing.
+  let coded: CodedBytes?
+  /// Requests that exceeded a limit of the route, by the limit's number.
+  let limited: [Counter]
 }
 
 /// The counters of one route's bytes that were coded or decoded.
@@ -47,10 +41,11 @@ struct CodedBytes: Sendable {
   private let requests: Stages?
   private let responses: Stages?
 
-  /// Makes the series at zero.
-  init(_ family: Family, route: String, _ directions: CodedDirections) {
-    requests = directions.contains(.request) ? Stages(family, route, .request) : nil
-    responses = directions.contains(.response) ? Stages(family, route, .response) : nil
+  /// Makes the series at zero. Nil for rules that code nothing.
+  init?(_ family: Family, route: String, _ rules: CompressionRules?) {
+    guard let rules, !rules.isIdle else { return nil }
+    requests = rules.decodesRequests ? Stages(family, route, .request) : nil
+    responses = rules.compressesResponses || rules.decodesResponses ? Stages(family, route, .response) : nil
   }
 
   func count(_ direction: Direction, before: Int64, after: Int64, isCoded: Bool) {

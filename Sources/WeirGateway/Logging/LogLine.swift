@@ -1,36 +1,76 @@
+import WeirExporter
+import WeirHTTP
+
+package enum LogLevel: String, CaseIterable, Comparable, Sendable {
+  case debug
+  case info
+  case warn
+  case error
+
+  private var rank: Int {
+    switch self {
+    case .debug: 0
+    case .info: 1
+    case .warn: 2
+    case .error: 3
+    }
+  }
+
+  package static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
+}
+
+package enum LogFormat: String, CaseIterable, Sendable {
+  /// `key=value key="other value"`
+  case logfmt
+  /// One object per line.
+  case json
+}
+
+/// The fields of a line behind its message, in this order.
+typealias LogFields = KeyValuePairs<String, LogValue>
+
+/// The value of a log line's field.
+enum LogValue: Sendable, Equatable {
+  case string(String)
+  case integer(Int)
+  case double(Double)
+
+  /// A number of seconds, rounded to the microsecond: smaller digits are the noise of arithmetic. Nil is left out.
+  static func seconds(_ value: Double?) -> LogValue { value.map { .double(($0 * 1e6).rounded() / 1e6) } ?? "" }
+
+  /// The duration in seconds, as in metrics.
+  init(_ duration: Duration) { self = .double(duration / .seconds(1)) }
+}
+
+extension LogValue: ExpressibleByStringInterpolation {
+  init(stringLiteral value: String) { self = .string(value) }
+}
+
 /// Writes one log line, newline included. Fields without text are left out. Whatever a value holds, the line stays one line and its fields stay separate.
-package struct LogFormatter: Sendable {
+struct LogFormatter: Sendable {
   /// The length to which longer values are cut.
-  package static let maximumValueLength = 4096
+  static let maximumValueLength = 4096
 
-  package let format: LogFormat
+  let format: LogFormat
 
-  package init(_ format: LogFormat) {
+  init(_ format: LogFormat) {
     self.format = format
   }
 
-  package func line(
-    at time: LogTime, _ level: LogLevel, _ message: String, _ fields: LogFields = [:]
-  ) -> [UInt8] {
+  func line(at time: Timestamp, _ level: LogLevel, _ message: String, _ fields: LogFields...) -> [UInt8] {
     var line: [UInt8] = []
     line.reserveCapacity(256)
-    switch format {
-    case .logfmt:
-      line.append(contentsOf: "time=".utf8)
-      time.append(to: &line)
-      line.append(contentsOf: " level=\(level.rawValue) msg=".utf8)
-      append(text: message, to: &line)
-    case .json:
-      line.append(contentsOf: "{\"time\":\"".utf8)
-      time.append(to: &line)
-      line.append(contentsOf: "\",\"level\":\"\(level.rawValue)\",\"msg\":".utf8)
-      append(text: message, to: &line)
-    }
-    for (key, value) in fields where value != .string("") {
+    let isJSON = format == .json
+    line.append(contentsOf: (isJSON ? "{\"time\":\"" : "time=").utf8)
+    time.append(to: &line)
+    let beforeMessage = isJSON ? "\",\"level\":\"\(level.rawValue)\",\"msg\":" : " level=\(level.rawValue) msg="
+    line.append(contentsOf: beforeMessage.utf8)
+    append(text: message, to: &line)
+    for (key, value) in fields.joined() where value != .string("") {
       append(key: key, to: &line)
       append(value, to: &line)
     }
-    line.append(contentsOf: (format == .json ? "}\n" : "\n").utf8)
+    line.append(contentsOf: (isJSON ? "}\n" : "\n").utf8)
     return line
   }
 
@@ -52,7 +92,6 @@ package struct LogFormatter: Sendable {
     switch value {
     case .string(let text): append(text: text, to: &line)
     case .integer(let number): line.append(contentsOf: "\(number)".utf8)
-    case .bool(let flag): line.append(contentsOf: (flag ? "true" : "false").utf8)
     // JSON has no number for infinity or NaN.
     case .double(let number) where !number.isFinite: append(text: "\(number)", to: &line)
     case .double(let number): line.append(contentsOf: "\(number)".utf8)

@@ -3,7 +3,7 @@ import WeirCurl
 
 @testable import WeirGateway
 
-@Suite struct CallerWishesTests {
+@Suite struct SchedulingHintsTests {
   typealias Fields = [(String, String)]
 
   @Test(
@@ -16,7 +16,7 @@ import WeirCurl
       ("+1S", nil), ("1.5S", nil), ("1SS", nil), ("٢S", nil), ("1S, 2S", nil),
     ] as [(String, Double?)])
   func grpcTimeouts(value: String, seconds: Double?) {
-    expect(Array(value.utf8).withUnsafeBytes { CallerWishes.grpcTimeout($0) }, seconds)
+    expect(Array(value.utf8).withUnsafeBytes { SchedulingHints.grpcTimeout($0) }, seconds)
   }
 
   @Test(
@@ -25,7 +25,7 @@ import WeirCurl
       ("1000000000000", nil), ("0", nil), ("", nil), ("-1", nil), ("1.5", nil), ("1 ", nil), ("1s", nil), ("1,2", nil),
     ] as [(String, Double?)])
   func envoyTimeouts(value: String, seconds: Double?) {
-    expect(Array(value.utf8).withUnsafeBytes { CallerWishes.envoyTimeout($0) }, seconds)
+    expect(Array(value.utf8).withUnsafeBytes { SchedulingHints.envoyTimeout($0) }, seconds)
   }
 
   @Test(
@@ -42,7 +42,7 @@ import WeirCurl
       ([("grpc_timeout", "1S")], 3, nil),
     ] as [(Fields, Int, Double?)])
   func readsTheFields(fields: Fields, urgency: Int, timeout: Double?) throws {
-    #expect(try forward(fields).wishes == CallerWishes(urgency: urgency, timeout: timeout))
+    #expect(try forward(fields).hints == SchedulingHints(urgency: urgency, timeout: timeout))
   }
 
   private static let announcements: Fields = [
@@ -59,10 +59,10 @@ import WeirCurl
     var rules = HeaderRules()
     rules.set = [HeaderRule(name: "Priority", value: "u=6")]
     rules.remove = ["grpc-timeout", "x-envoy-expected-rq-timeout-ms"]
-    let (sent, wishes) = try forward(Self.announcements, rules)
+    let (sent, hints) = try forward(Self.announcements, rules)
     #expect(sent.filter(Self.isAnnouncement).map { "\($0): \($1)" } == ["Priority: u=6"])
     // The gateway itself reads what the caller sent.
-    #expect(wishes == CallerWishes(urgency: 7, timeout: 10))
+    #expect(hints == SchedulingHints(urgency: 7, timeout: 10))
   }
 
   private static func isAnnouncement(_ name: String, _ value: String) -> Bool {
@@ -73,7 +73,7 @@ import WeirCurl
 
   private func forward(
     _ fields: Fields, _ rules: HeaderRules = HeaderRules()
-  ) throws -> (sent: Fields, wishes: CallerWishes) {
+  ) throws -> (sent: Fields, hints: SchedulingHints) {
     let upstream = try Upstream(parsing: "http://up:81")
     var route = Route(name: "r", upstream: upstream)
     route.headers = rules
@@ -81,8 +81,8 @@ import WeirCurl
     let empty = UnsafeRawBufferPointer(start: nil, count: 0)
     let verdict = policy.request(
       IncomingFields(fields: fields), from: HeaderPolicy.Client(address: empty, authority: empty))
-    guard case .forward(let list, _, let wishes) = verdict else { throw NotForwarded() }
-    return (list.pairs.map { ($0.name, $0.value) }, wishes)
+    guard case .forward(let list, _, let hints) = verdict else { throw NotForwarded() }
+    return (list.pairs.map { ($0.name, $0.value) }, hints)
   }
 
   private func expect(_ seconds: Double?, _ expected: Double?) {
