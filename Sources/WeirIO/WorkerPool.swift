@@ -26,10 +26,14 @@ package final class WorkerPool: Sendable {
   /// The number of threads that run a job or wait for one.
   package var threadCount: Int { core.threadCount }
 
+  /// Runs the job on a thread of the pool.
+  package func submit(_ job: @escaping @Sendable () -> Void) {
+    _ = core.submit(job, waiting: .max)
+  }
+
   /// Runs the job on a thread of the pool. Returns false, without taking the job, if `limit` jobs already wait for a
   /// thread.
-  @discardableResult
-  package func submit(unlessWaiting limit: Int = .max, _ job: @escaping @Sendable () -> Void) -> Bool {
+  package func submit(unlessWaiting limit: Int, _ job: @escaping @Sendable () -> Void) -> Bool {
     core.submit(job, waiting: max(0, limit))
   }
 }

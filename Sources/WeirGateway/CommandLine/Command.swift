@@ -55,8 +55,6 @@ package struct ServeOptions: Equatable, Sendable {
   package static let standardGatewayAddress = SocketAddress.loopback(port: 8080)
   package static let standardWebAddress = SocketAddress.loopback(port: 9464)
   package static let workers = 1...256
-
-  package init() {}
 }
 
 package struct CheckOptions: Equatable, Sendable {
@@ -64,12 +62,6 @@ package struct CheckOptions: Equatable, Sendable {
   package var file: String?
   package var webConfigFile: String?
   package var probeConfigFile: String?
-
-  package init(file: String? = nil, webConfigFile: String? = nil, probeConfigFile: String? = nil) {
-    self.file = file
-    self.webConfigFile = webConfigFile
-    self.probeConfigFile = probeConfigFile
-  }
 }
 
 package struct ProbeOptions: Equatable, Sendable {
@@ -87,15 +79,6 @@ package struct ProbeOptions: Equatable, Sendable {
   package var module: String?
   /// The file with the module.
   package var configFile: String?
-
-  package init(url: String) {
-    self.url = url
-  }
-}
-
-extension CheckOptions {
-  /// Whether there is a file besides that with routes.
-  var hasOtherFile: Bool { webConfigFile != nil || probeConfigFile != nil }
 }
 
 extension ProbeOptions {

@@ -12,8 +12,8 @@ extension Command {
     case "serve": self = try Self.serve(rest)
     case "check": self = try Self.check(rest)
     case "probe": self = try Self.probe(rest)
-    case "completion": self = try Self.completion(rest)
-    case "manual": self = try Self.manual(rest)
+    case "completion": self = try Self.word(of: .completion, rest, Command.completion)
+    case "manual": self = try Self.word(of: .manual, rest, Command.manual)
     case "schema": self = try Self.schema(rest)
     case "help": self = .help(rest.first.flatMap(HelpTopic.init) ?? .serve)
     case "version": self = .version
@@ -38,14 +38,6 @@ extension Command {
       }
       return .serve(options)
     }
-  }
-
-  private static func completion(_ arguments: ArraySlice<String>) throws(CommandLineError) -> Command {
-    try word(of: .completion, arguments) { (shell: Shell) in .completion(shell) }
-  }
-
-  private static func manual(_ arguments: ArraySlice<String>) throws(CommandLineError) -> Command {
-    try word(of: .manual, arguments) { (page: ManualPage) in .manual(page) }
   }
 
   private static func schema(_ arguments: ArraySlice<String>) throws(CommandLineError) -> Command {
@@ -74,7 +66,8 @@ extension Command {
     try FlagParser(command: .check, flags: Flag.all).parse(arguments, into: CheckOptions()) {
       options, operands throws(CommandLineError) in
       options.file = operands.first
-      guard operands.count == 1 || operands.isEmpty && options.hasOtherFile else {
+      let hasOtherFile = options.webConfigFile != nil || options.probeConfigFile != nil
+      guard operands.count == 1 || operands.isEmpty && hasOtherFile else {
         throw CommandLineError("weir check takes one FILE")
       }
       return .check(options)
@@ -137,12 +130,12 @@ private struct FlagParser<Options> {
       if argument == "--help" || argument == "-h" { return .help(command) }
       if argument == "--version" { return .version }
       let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-      guard let name = parts.first, let flag = flags.first(where: { $0.name == name }) else {
+      guard let name = parts.first, let flag = flags.first(where: { $0.words.name == name }) else {
         throw unknown(parts.first ?? argument)
       }
-      if !flag.isRepeatable, !given.insert(name).inserted { throw CommandLineError("\(name) is given twice") }
+      if !flag.words.isRepeatable, !given.insert(name).inserted { throw CommandLineError("\(name) is given twice") }
       let value: String
-      if let placeholder = flag.value {
+      if let placeholder = flag.words.value {
         guard let text = parts.count == 2 ? parts[1] : rest.popFirst() else {
           throw CommandLineError("\(name) needs a value: \(name)=\(placeholder)")
         }
@@ -151,17 +144,15 @@ private struct FlagParser<Options> {
         guard parts.count == 1 else { throw CommandLineError("\(name) takes no value; give \(name) alone") }
         value = ""
       }
-      do {
-        try flag.apply(&options, value)
-      } catch {
-        throw CommandLineError("\(name): \(quoted(value)) won't do; give \(error.expected)")
+      if let expected = flag.apply(&options, value) {
+        throw CommandLineError("\(name): \(quoted(value)) won't do; give \(expected)")
       }
     }
     return try build(&options, operands)
   }
 
   private func unknown(_ name: String) -> CommandLineError {
-    let names = flags.map(\.name) + ["--help", "--version"]
+    let names = flags.map(\.words.name) + ["--help", "--version"]
     let isFileOfCheck = command == .check && name == "--config.file"
     let hint =
       isFileOfCheck

@@ -3,108 +3,113 @@ import WeirHTTP
 import WeirIO
 import WeirMetrics
 
-/// A flag of a command whose options are `Options`.
-struct Flag<Options> {
+/// The words of a flag without its effect, for help, completions and manual pages.
+struct FlagWords: Equatable {
   let name: String
-  /// The word that stands for the value in the usage text; nil for a flag without a value.
-  let value: String?
+  /// The word that stands for the value; nil for a flag without one.
+  var value: String?
   let help: String
   var isRepeatable = false
-  /// The only words that the value may be; empty if it may be others.
-  var choices: [String] = []
-  /// Sets the option, or throws a description of valid values.
-  let apply: (inout Options, String) throws(FlagValueError) -> Void
+  var candidates = Candidates.none
+
+  /// `--flag=VALUE`, or `--flag` for one without a value.
+  var form: String { name + (value.map { "=\($0)" } ?? "") }
 }
 
-struct FlagValueError: Error {
-  let expected: String
+/// Values that a shell may propose for a flag or an argument.
+enum Candidates: Equatable {
+  case none
+  case files
+  case words([String])
 }
 
-extension Flag {
-  /// Makes a flag whose value, parsed by `read`, becomes the option at `option`.
-  init<Value>(
-    _ name: String, value: String, help: String, sets option: WritableKeyPath<Options, Value>,
-    _ read: @escaping (String) throws(FlagValueError) -> Value
-  ) {
-    self.init(name: name, value: value, help: help) { options, text throws(FlagValueError) in
-      options[keyPath: option] = try read(text)
+/// A flag of a command whose options are `Options`.
+struct Flag<Options> {
+  let words: FlagWords
+  /// Sets the option. Returns what to give in place of a text that won't do.
+  let apply: (inout Options, String) -> String?
+
+  /// A flag without a value.
+  init(_ name: String, _ help: String, apply: @escaping (inout Options) -> Void) {
+    words = FlagWords(name: name, help: help)
+    self.apply = { options, _ in
+      apply(&options)
+      return nil
     }
   }
-}
 
-extension Flag {
-  /// Makes a flag whose value is one of the words of a type.
-  init<Value: RawRepresentable<String> & CaseIterable>(
-    _ name: String, value: String, help: String, choosing option: WritableKeyPath<Options, Value>
+  /// A flag with a value that `put` puts into the options. It returns what to give in its place if it won't do.
+  init<Value>(
+    _ name: String, _ value: FlagValue<Value>, _ help: String, isRepeatable: Bool = false,
+    put: @escaping (inout Options, Value) -> String?
   ) {
-    self.init(name, value: value, help: help, sets: option, choice)
-    choices = Value.allCases.map(\.rawValue)
+    words = FlagWords(
+      name: name, value: value.word, help: help, isRepeatable: isRepeatable, candidates: value.candidates)
+    apply = { options, text in
+      guard let value = value.read(text) else { return value.expected }
+      return put(&options, value)
+    }
   }
 
-  /// The same flag, whose value is one of these words.
-  fileprivate func choosing(_ words: [String]) -> Self {
-    var flag = self
-    flag.choices = words
-    return flag
+  init<Value>(
+    _ name: String, _ value: FlagValue<Value>, _ option: WritableKeyPath<Options, Value>, _ help: String
+  ) {
+    self.init(name, value, help) { options, value in
+      options[keyPath: option] = value
+      return nil
+    }
+  }
+
+  init<Value>(
+    _ name: String, _ value: FlagValue<Value>, _ option: WritableKeyPath<Options, Value?>, _ help: String
+  ) {
+    self.init(name, value, help) { options, value in
+      options[keyPath: option] = value
+      return nil
+    }
   }
 }
 
 extension Flag<ServeOptions> {
   static var all: [Self] {
     [
+      Flag("--config.file", file, \.configFile, "Routes, as YAML. Default: a demo origin behind the gateway."),
       Flag(
-        "--config.file", value: "FILE", help: "Routes, as YAML. Default: a demo origin behind the gateway.",
-        sets: \.configFile, path),
+        "--config.watch", interval, \.watchInterval,
+        "How often to look for changed files, which are read again. Default: never."),
       Flag(
-        "--config.watch", value: "DURATION",
-        help: "How often to look for changed files, which are read again. Default: never.",
-        sets: \.watchInterval, interval),
+        "--gateway.listen-address", address, \.gatewayAddress,
+        "Requests to forward. Default: 127.0.0.1:8080, or the file's listeners."),
       Flag(
-        "--gateway.listen-address", value: "ADDRESS",
-        help: "Requests to forward. Default: 127.0.0.1:8080, or the file's listeners.",
-        sets: \.gatewayAddress, address),
+        "--gateway.workers", number(ServeOptions.workers), \.workers,
+        "Event loops that forward. Default: one for each core weir may use."),
       Flag(
-        "--gateway.workers", value: "N", help: "Event loops that forward. Default: one for each core weir may use.",
-        sets: \.workers, number(ServeOptions.workers)),
+        "--gateway.shutdown-delay", duration(from: .zero), \.shutdownDelay,
+        "How long to accept requests, not ready, after SIGTERM. Default: 0s."),
       Flag(
-        "--gateway.shutdown-delay", value: "DURATION",
-        help: "How long to accept requests, not ready, after SIGTERM. Default: 0s.",
-        sets: \.shutdownDelay, duration(from: .zero)),
+        "--gateway.drain-timeout", duration(from: .zero), \.drainTimeout,
+        "How long requests may then take to end. Default: 30s."),
+      Flag("--web.listen-address", address, \.webAddress, "Metrics and health. Default: 127.0.0.1:9464."),
+      Flag("--web.config.file", file, \.webConfigFile, "TLS and access of the metrics, as YAML. Default: open."),
       Flag(
-        "--gateway.drain-timeout", value: "DURATION", help: "How long requests may then take to end. Default: 30s.",
-        sets: \.drainTimeout, duration(from: .zero)),
+        "--probe.config.file", file, \.probeConfigFile,
+        "Modules and targets of /probe at the metrics address, as YAML."),
       Flag(
-        "--web.listen-address", value: "ADDRESS", help: "Metrics and health. Default: 127.0.0.1:9464.",
-        sets: \.webAddress, address),
+        "--web.enable-lifecycle", "POST to /-/reload and /-/quit of the metrics address reloads and ends weir."
+      ) { $0.enablesLifecycle = true },
       Flag(
-        "--web.config.file", value: "FILE", help: "TLS and access of the metrics, as YAML. Default: open.",
-        sets: \.webConfigFile, path),
+        "--metrics.destination-limit", number(0...100_000), \.destinationLimit,
+        "Upstreams with series of their own. Default: 200."),
       Flag(
-        "--probe.config.file", value: "FILE",
-        help: "Modules and targets of /probe at the metrics address, as YAML.", sets: \.probeConfigFile, path),
+        "--metrics.endpoint-limit", number(0...100_000), \.endpointLimit,
+        "Endpoints of upstreams with series of their own. Default: 500."),
       Flag(
-        name: "--web.enable-lifecycle", value: nil,
-        help: "POST to /-/reload and /-/quit of the metrics address reloads and ends weir."
-      ) { options, _ in options.enablesLifecycle = true },
-      Flag(
-        "--metrics.destination-limit", value: "N", help: "Upstreams with series of their own. Default: 200.",
-        sets: \.destinationLimit, number(0...100_000)),
-      Flag(
-        "--metrics.endpoint-limit", value: "N",
-        help: "Endpoints of upstreams with series of their own. Default: 500.",
-        sets: \.endpointLimit, number(0...100_000)),
-      Flag(
-        name: "--metrics.buckets", value: "NAME=0.1,0.5,1",
-        help: "Upper bounds of a histogram. May be given several times.", isRepeatable: true
-      ) { options, text throws(FlagValueError) in
-        let (name, buckets) = try namedBuckets(text)
-        guard options.buckets.updateValue(buckets, forKey: name) == nil else {
-          throw FlagValueError(expected: "each histogram once")
-        }
+        "--metrics.buckets", histogram, "Upper bounds of a histogram. May be given several times.", isRepeatable: true
+      ) { options, value in
+        options.buckets.updateValue(value.buckets, forKey: value.name) == nil ? nil : "each histogram once"
       },
-      Flag(
-        "--log.level", value: "LEVEL", help: "One of debug, info, warn, error. Default: info.", choosing: \.logLevel),
-      Flag("--log.format", value: "FORMAT", help: "One of logfmt, json. Default: logfmt.", choosing: \.logFormat),
+      Flag("--log.level", choice("LEVEL"), \.logLevel, "One of debug, info, warn, error. Default: info."),
+      Flag("--log.format", choice("FORMAT"), \.logFormat, "One of logfmt, json. Default: logfmt."),
     ]
   }
 }
@@ -113,11 +118,8 @@ extension Flag<CheckOptions> {
   static var all: [Self] {
     [
       Flag(
-        "--web.config.file", value: "FILE", help: "Check also, or only, a file for serve's flag of this name.",
-        sets: \.webConfigFile, path),
-      Flag(
-        "--probe.config.file", value: "FILE", help: "The same for that flag of serve's.",
-        sets: \.probeConfigFile, path),
+        "--web.config.file", file, \.webConfigFile, "Check also, or only, a file for serve's flag of this name."),
+      Flag("--probe.config.file", file, \.probeConfigFile, "The same for that flag of serve's."),
     ]
   }
 }
@@ -125,122 +127,99 @@ extension Flag<CheckOptions> {
 extension Flag<ProbeOptions> {
   static var all: [Self] {
     [
-      Flag("--method", value: "METHOD", help: "Default: GET.", sets: \.method, method),
-      Flag(
-        name: "--header", value: "'NAME: VALUE'", help: "A field to send. May be given several times.",
-        isRepeatable: true
-      ) { options, text throws(FlagValueError) in
-        options.headers.append(try header(text))
+      Flag("--method", method, \.method, "Default: GET."),
+      Flag("--header", header, "A field to send. May be given several times.", isRepeatable: true) {
+        $0.headers.append($1)
+        return nil
       },
+      Flag("--fail", "Exit with 1 also for a status of 400 or more, for health checks.") { $0.failsByStatus = true },
+      Flag("--timeout", duration(from: .milliseconds(1)), \.timeout, "For the whole request. Default: 30s."),
       Flag(
-        name: "--fail", value: nil, help: "Exit with 1 also for a status of 400 or more, for health checks."
-      ) { options, _ in options.failsByStatus = true },
+        "--destination-policy", destinationPolicy, \.destinationPolicy,
+        "Addresses to connect to, redirects included: any, publicOnly. Default: any."),
       Flag(
-        "--timeout", value: "DURATION", help: "For the whole request. Default: 30s.",
-        sets: \.timeout, duration(from: .milliseconds(1))),
-      Flag(
-        "--destination-policy", value: "POLICY",
-        help: "Addresses to connect to, redirects included: any, publicOnly. Default: any.",
-        sets: \.destinationPolicy, destinationPolicy
-      ).choosing(["any", "publicOnly"]),
-      Flag(
-        "--tls.ca", value: "FILE",
-        help: "Certificates of the authorities to trust, as PEM. Default: the system's.", sets: \.authorities, path),
-      Flag(
-        "--module", value: "NAME", help: "Probe by this module and print its metrics, as /probe does.",
-        sets: \.module, module),
-      Flag(
-        "--probe.config.file", value: "FILE", help: "The file with the module. Default: http_2xx alone.",
-        sets: \.configFile, path),
+        "--tls.ca", file, \.authorities,
+        "Certificates of the authorities to trust, as PEM. Default: the system's."),
+      Flag("--module", module, \.module, "Probe by this module and print its metrics, as /probe does."),
+      Flag("--probe.config.file", file, \.configFile, "The file with the module. Default: http_2xx alone."),
     ]
   }
 }
 
-// Parsers of the flags' values.
+// MARK: Values
 
-private func address(_ text: String) throws(FlagValueError) -> SocketAddress {
-  do {
-    return try SocketAddress(parsing: text)
-  } catch {
-    throw FlagValueError(
-      expected: "an address and a port, such as 127.0.0.1:8080, [::1]:8080 or :8080, or unix:/path")
+/// A kind of values of flags.
+struct FlagValue<Value>: Sendable {
+  /// The word that stands for a value in the usage text.
+  let word: String
+  /// What to give in place of a text that is no such value.
+  let expected: String
+  let candidates: Candidates
+  /// Nil for a text that is no such value.
+  let read: @Sendable (String) -> Value?
+
+  init(
+    _ word: String, _ expected: String, candidates: Candidates = .none, read: @escaping @Sendable (String) -> Value?
+  ) {
+    self.word = word
+    self.expected = expected
+    self.candidates = candidates
+    self.read = read
   }
 }
 
-private func choice<T: RawRepresentable<String> & CaseIterable>(_ text: String) throws(FlagValueError) -> T {
-  guard let value = T(rawValue: text) else {
-    throw FlagValueError(expected: "one of \(T.allCases.map(\.rawValue).joined(separator: ", "))")
-  }
-  return value
-}
+private let file = FlagValue("FILE", "a file's path", candidates: .files) { $0.isEmpty ? nil : $0 }
+private let module = FlagValue("NAME", "a module's name") { $0.isEmpty ? nil : $0 }
+private let method = FlagValue("METHOD", "a method name") { FieldSyntax.isToken($0) ? $0 : nil }
+private let interval = duration(from: .seconds(1), "a duration from 1s to 1d, such as 10s")
+private let destinationPolicy = choice("POLICY", [("any", DestinationPolicy.any), ("publicOnly", .publicOnly)])
 
-private func number(_ range: ClosedRange<Int>) -> (String) throws(FlagValueError) -> Int {
-  { text throws(FlagValueError) in
-    guard let number = Int(text), range.contains(number) else {
-      throw FlagValueError(expected: "a number from \(range.lowerBound) to \(range.upperBound)")
-    }
-    return number
-  }
-}
+private let address = FlagValue(
+  "ADDRESS", "an address and a port, such as 127.0.0.1:8080, [::1]:8080 or :8080, or unix:/path"
+) { try? SocketAddress(parsing: $0) }
 
-private func duration(from least: Duration) -> (String) throws(FlagValueError) -> Duration {
-  { text throws(FlagValueError) in
-    guard let duration = ConfigurationDuration.parse(text), duration >= least, duration <= .seconds(86_400) else {
-      throw FlagValueError(expected: "a duration of at most 1d, such as 30s, 500ms or 1m30s")
-    }
-    return duration
+private func choice<Value: Sendable>(_ word: String, _ values: [(word: String, value: Value)]) -> FlagValue<Value> {
+  let words = values.map(\.word)
+  return FlagValue(word, "one of \(words.joined(separator: ", "))", candidates: .words(words)) { text in
+    values.first { $0.word == text }?.value
   }
 }
 
-private func interval(_ text: String) throws(FlagValueError) -> Duration? {
-  guard let interval = ConfigurationDuration.parse(text), interval >= .seconds(1), interval <= .seconds(86_400) else {
-    throw FlagValueError(expected: "a duration from 1s to 1d, such as 10s")
+private func choice<Value: RawRepresentable<String> & CaseIterable & Sendable>(_ word: String) -> FlagValue<Value> {
+  choice(word, Value.allCases.map { ($0.rawValue, $0) })
+}
+
+private func number(_ range: ClosedRange<Int>) -> FlagValue<Int> {
+  FlagValue("N", "a number from \(range.lowerBound) to \(range.upperBound)") { text in
+    Int(text).flatMap { range.contains($0) ? $0 : nil }
   }
-  return interval
 }
 
-private func path(_ text: String) throws(FlagValueError) -> String {
-  guard !text.isEmpty else { throw FlagValueError(expected: "a file's path") }
-  return text
+private func duration(
+  from least: Duration, _ expected: String = "a duration of at most 1d, such as 30s, 500ms or 1m30s"
+) -> FlagValue<Duration> {
+  FlagValue("DURATION", expected) { text in
+    ConfigurationDuration.parse(text).flatMap { $0 >= least && $0 <= .seconds(86_400) ? $0 : nil }
+  }
 }
 
-private func module(_ text: String) throws(FlagValueError) -> String? {
-  guard !text.isEmpty else { throw FlagValueError(expected: "a module's name") }
-  return text
-}
-
-private func method(_ text: String) throws(FlagValueError) -> String {
-  guard FieldSyntax.isToken(text) else { throw FlagValueError(expected: "a method name") }
-  return text
-}
-
-private func header(_ text: String) throws(FlagValueError) -> HeaderRule {
+private let header = FlagValue("'NAME: VALUE'", "a header field, such as 'Accept: text/plain'") { text -> HeaderRule? in
   let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
   let value = parts.last?.drop { $0 == " " } ?? ""
-  guard parts.count == 2, FieldSyntax.isToken(parts[0].utf8), FieldSyntax.isValue(value.utf8) else {
-    throw FlagValueError(expected: "a header field, such as 'Accept: text/plain'")
-  }
+  guard parts.count == 2, FieldSyntax.isToken(parts[0].utf8), FieldSyntax.isValue(value.utf8) else { return nil }
   return HeaderRule(name: String(parts[0]), value: String(value))
 }
 
-private func destinationPolicy(_ text: String) throws(FlagValueError) -> DestinationPolicy {
-  switch text {
-  case "any": .any
-  case "publicOnly": .publicOnly
-  default: throw FlagValueError(expected: "one of any, publicOnly")
-  }
-}
-
-private func namedBuckets(_ text: String) throws(FlagValueError) -> (name: String, Buckets) {
+private let histogram = FlagValue(
+  "NAME=0.1,0.5,1",
+  "a histogram and its upper bounds, finite and increasing, at most \(Buckets.limit), such as "
+    + "weir_phase_duration_seconds=0.001,0.01,0.1,1"
+) { text -> (name: String, buckets: Buckets)? in
   let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
   let bounds = parts.last?.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) } ?? []
   let buckets = Buckets(bounds.compactMap(\.self))
   guard parts.count == 2, buckets.bounds.count == bounds.count, buckets.bounds.allSatisfy(\.isFinite),
     case .success = buckets.checked()
-  else {
-    throw FlagValueError(
-      expected: "a histogram and its upper bounds, finite and increasing, at most \(Buckets.limit), such as "
-        + "weir_phase_duration_seconds=0.001,0.01,0.1,1")
-  }
+  else { return nil }
   return (parts[0], buckets)
 }

@@ -1,4 +1,60 @@
 extension HelpTopic {
+  /// The effect of the command, in a few words.
+  var summary: String {
+    switch self {
+    case .serve: "forward requests until SIGTERM"
+    case .check: "say what is wrong with a configuration"
+    case .probe: "make one request and show where its time went"
+    case .completion: "print completions for a shell"
+    case .manual: "print a manual page"
+    case .schema: "print a JSON Schema of the configuration file"
+    }
+  }
+
+  /// The argument behind the flags; nil for a command without one.
+  var argument: String? {
+    switch self {
+    case .serve, .schema: nil
+    case .check: "FILE"
+    case .probe: "URL"
+    case .completion: "SHELL"
+    case .manual: "PAGE"
+    }
+  }
+
+  var argumentCandidates: Candidates {
+    switch self {
+    case .serve, .probe, .schema: .none
+    case .check: .files
+    case .completion: .words(Shell.allCases.map(\.rawValue))
+    case .manual: .words(ManualPage.allCases.map(\.rawValue))
+    }
+  }
+
+  /// The command's own flags, without `--help` and `--version`, which all commands have.
+  var flags: [FlagWords] {
+    switch self {
+    case .serve: Flag<ServeOptions>.all.map(\.words)
+    case .check: Flag<CheckOptions>.all.map(\.words)
+    case .probe: Flag<ProbeOptions>.all.map(\.words)
+    case .completion, .manual, .schema: []
+    }
+  }
+
+  private static let help = FlagWords(name: "--help", help: "This text.")
+
+  /// The command's flags with those that all commands have.
+  var allFlags: [FlagWords] {
+    flags + [Self.help, FlagWords(name: "--version", help: "The versions of weir and its libraries.")]
+  }
+
+  /// Commands with summaries, also those without a help of their own.
+  static var commands: [(name: String, summary: String)] {
+    allCases.map { ($0.rawValue, $0.summary) } + [
+      ("help", "explain a command"), ("version", "print the versions of weir and its libraries"),
+    ]
+  }
+
   /// The text that `--help` prints.
   package var usage: String {
     switch self {
@@ -89,7 +145,7 @@ extension HelpTopic {
   }
 
   private static func list(_ flags: [FlagWords]) -> String {
-    let rows = flags.map { (form: $0.form, help: $0.help) } + [(form: "--help", help: "This text.")]
+    let rows = flags + [help]
     let width = rows.map(\.form.count).max() ?? 0
     return rows.map { row in
       "  \(row.form)\(String(repeating: " ", count: width - row.form.count))  \(row.help)"

@@ -1,6 +1,4 @@
-import Weir
 import WeirExporter
-import WeirHTTP
 import WeirIO
 import WeirTransport
 
@@ -205,11 +203,7 @@ private struct ConfigurationBuilder {
       if let upstream = reader.child("upstream") { named(upstream).map { .upstream($0) } } else {
         read.response.map { .respond($0) }
       }
-    return action.map { action in
-      var fallback = RouteFallback(action)
-      fallback.statusCodes = read.statusCodes
-      return fallback
-    }
+    return action.map { RouteFallback(action: $0, statusCodes: read.statusCodes) }
   }
 
   /// Refuses settings that an entry of `upstreams` has for all its routes.

@@ -20,8 +20,10 @@ enum ConfigurationFile {
     } catch {
       throw ConfigurationError(file: file, problems: [error])
     }
-    let findings = ConfigurationFindings(quotesValues: quotesValues, readsAsGo: readsAsGo, reads: reads)
-    let value = build(ConfigurationReader(yaml.root, findings))
+    let findings = ConfigurationFindings(of: file, readsAsGo: readsAsGo, reads: reads)
+    let root = ConfigurationReader(
+      node: yaml.root, path: ConfigurationPath(), findings: findings, quotesValues: quotesValues)
+    let value = build(root)
     let problems = yaml.problems + findings.unknownKeys + findings.problems
     guard let value, problems.isEmpty else { throw ConfigurationError(file: file, problems: problems) }
     return value
@@ -41,6 +43,19 @@ enum ConfigurationFile {
   }
 }
 
+extension ConfigurationReader {
+  /// The bytes of a file that this value names, as ``ConfigurationFile`` reads them; nil if it can't be read, of which a
+  /// problem tells.
+  func bytes(ofFile path: String) -> [UInt8]? {
+    do {
+      return try ConfigurationFile.bytes(of: path, noting: findings.reads)
+    } catch {
+      report("\(quoted(path)) \(error.problems.first?.message ?? "can't be read")")
+      return nil
+    }
+  }
+}
+
 /// Notes which files are read for a configuration, each with its mark from before that. So a file that changes while it
 /// is read looks changed afterwards. For one reader at a time.
 package final class FilesRead {
@@ -48,8 +63,6 @@ package final class FilesRead {
   package private(set) var paths: Set<String> = []
   /// The marks of the files that were there, by their paths.
   package private(set) var marks: [String: FileMark] = [:]
-
-  package init() {}
 
   func note(_ path: String) { note(path, FileMark(ofFile: path)) }
 

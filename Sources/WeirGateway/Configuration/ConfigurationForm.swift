@@ -99,6 +99,14 @@ extension ConfigurationForm<String> {
   static var file: Self {
     text("^/") { $0.hasPrefix("/") ? nil : "give an absolute path" }.called("file")
   }
+
+  /// The path of a file, which may begin in the folder of the configuration file.
+  static var fileFromFolder: Self {
+    Self(.named("file", .text(nil))) { reader in
+      reader.read(as: .string) { $0.isEmpty ? "is empty; name a file" : nil }
+        .map { $0.hasPrefix("/") ? $0 : reader.findings.folder + $0 }
+    }
+  }
 }
 
 extension ConfigurationForm where Value: Equatable & Sendable {
@@ -110,6 +118,19 @@ extension ConfigurationForm where Value: Equatable & Sendable {
       read: { reader in
         reader.word(among: words).flatMap { word in values.first { $0.word == word }?.value }
       })
+  }
+
+  /// One of a few versions. One that reads as a number may be one.
+  static func version(
+    _ values: [(word: String, value: Value)], unless problem: @escaping @Sendable (Value) -> String? = { _ in nil }
+  ) -> Self {
+    let words = values.map(\.word)
+    let kind = ConfigurationKind<Value>(name: ConfigurationShape.joined(words, by: "or")) { scalar in
+      values.first { scalar == .string($0.word) || scalar == YAMLScalar(plain: $0.word).value }?.value
+    }
+    return Self(
+      .words(words), text: { value in values.first { $0.value == value }?.word },
+      read: { $0.read(as: kind, unless: problem) })
   }
 }
 
@@ -125,9 +146,7 @@ extension ConfigurationForm {
     let list = ConfigurationForm<[Element]>.list(of: element, (empty == nil ? 0 : 1)...Int.max, empty: empty)
     return list.map(back: { $0.sorted() }) { Set($0) }
   }
-}
 
-extension ConfigurationForm {
   /// - Parameters:
   ///   - counts: The number of elements.
   ///   - nouns: The word for several elements in problems.
@@ -151,66 +170,21 @@ extension ConfigurationForm {
       })
   }
 
-  /// A mapping of keys. `finish` checks them together, and makes the value.
+  /// A list whose elements differ in a part of theirs.
   ///
-  /// - Parameters:
-  ///   - target: What a mapping without keys stands for.
-  ///   - misplaced: Keys that belong elsewhere, each with the hint for those who write it here.
-  static func mapping<Target>(
-    _ target: @autoclosure @escaping @Sendable () -> Target, misplaced: [String: String] = [:],
-    rules: [ConfigurationRule] = [], @KeyList<Target> keys: () -> [Key<Target>],
-    finish: @escaping @Sendable (inout Target, ConfigurationGiven) -> Value?
-  ) -> Self {
-    mapping(ConfigurationMapping(target(), misplaced: misplaced, rules: rules, keys: keys), finish: finish)
-  }
-
-  static func mapping(
-    _ target: @autoclosure @escaping @Sendable () -> Value, misplaced: [String: String] = [:],
-    rules: [ConfigurationRule] = [], @KeyList<Value> keys: () -> [Key<Value>]
-  ) -> Self {
-    mapping(target(), misplaced: misplaced, rules: rules, keys: keys) { value, _ in value }
-  }
-
-  static func mapping<Target>(
-    _ mapping: ConfigurationMapping<Target>,
-    finish: @escaping @Sendable (inout Target, ConfigurationGiven) -> Value?
-  ) -> Self {
-    Self(mapping.shape) { reader in
-      guard let entries = reader.mappingEntries() else { return nil }
-      var (target, given) = mapping.read(reader, entries)
-      return finish(&target, given)
+  /// - Parameter problem: The problem of an element with the part of an earlier one, in whose line it is.
+  static func list<Element, Part: Hashable & Sendable>(
+    of element: ConfigurationForm<Element>, _ counts: ClosedRange<Int>, _ nouns: String, empty: String? = nil,
+    unlike part: @escaping @Sendable (Element) -> Part, _ problem: @escaping @Sendable (Part, _ line: Int) -> String
+  ) -> Self where Value == [Element] {
+    Self(.list(of: element.shape, counts)) { reader in
+      var lines: [Part: Int] = [:]
+      return reader.elements(counts, nouns, empty: empty)?.compactMap { reader in
+        guard let value = element.read(reader) else { return nil }
+        let line = lines.updateValue(reader.node.position.line, forKey: part(value))
+        if let line { reader.report(problem(part(value), line)) }
+        return value
+      }
     }
-  }
-
-  /// A mapping of keys, or the word `off`, which reads as nil.
-  ///
-  /// - Parameter on: How the feature is turned on with its defaults, for those who write `on` or `true`.
-  static func mappingOrOff<Target, Result>(
-    _ mapping: ConfigurationMapping<Target>, on: String = "write {} for the defaults",
-    finish: @escaping @Sendable (inout Target, ConfigurationGiven) -> Result?
-  ) -> Self where Value == Result? {
-    Self(.either([mapping.shape, .off]), text: { $0 == nil ? "off" : nil }) { reader in
-      if reader.isOff { return .some(nil) }
-      guard let entries = reader.mappingEntries(orOff: on) else { return nil }
-      var (target, given) = mapping.read(reader, entries)
-      return finish(&target, given).map(Optional.some)
-    }
-  }
-
-  static func mappingOrOff<Target, Result>(
-    _ target: @autoclosure @escaping @Sendable () -> Target, misplaced: [String: String] = [:],
-    rules: [ConfigurationRule] = [], on: String = "write {} for the defaults",
-    @KeyList<Target> keys: () -> [Key<Target>],
-    finish: @escaping @Sendable (inout Target, ConfigurationGiven) -> Result?
-  ) -> Self where Value == Result? {
-    let mapping = ConfigurationMapping(target(), misplaced: misplaced, rules: rules, keys: keys)
-    return mappingOrOff(mapping, on: on, finish: finish)
-  }
-
-  static func mappingOrOff<Target>(
-    _ target: @autoclosure @escaping @Sendable () -> Target, misplaced: [String: String] = [:],
-    on: String = "write {} for the defaults", @KeyList<Target> keys: () -> [Key<Target>]
-  ) -> Self where Value == Target? {
-    mappingOrOff(target(), misplaced: misplaced, on: on, keys: keys) { value, _ in value }
   }
 }

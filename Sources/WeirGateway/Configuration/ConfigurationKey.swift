@@ -23,7 +23,9 @@ struct Key<Target>: Sendable {
   fileprivate let take: @Sendable (ConfigurationReader, inout Target) -> Bool
   /// The target's own value as the file would have it; nil if it can't be written.
   fileprivate let own: @Sendable (Target) -> String?
+}
 
+extension Key {
   /// - Parameters:
   ///   - form: What the value may be.
   ///   - place: The property that gets the value.
@@ -85,23 +87,17 @@ struct Key<Target>: Sendable {
     self.init(name: name, shape: shape, missing: missing, text: text, isDetailed: true, take: take, own: { _ in nil })
   }
 
+  /// A key that is known, but has no use here.
+  init(refused name: String, _ problem: String) {
+    self.init(name, .text(nil)) { reader, _ in
+      reader.report(problem)
+      return false
+    }
+  }
+
   /// A key that is read when the others are known, as ``ConfigurationGiven`` has it.
   init(late name: String, _ shape: ConfigurationShape, _ text: String = "", missing: Missing = .own) {
     self.init(name, shape, text, missing: missing) { _, _ in true }
-  }
-
-  private init(
-    name: String, shape: ConfigurationShape, missing: Missing, text: String, isDetailed: Bool,
-    take: @escaping @Sendable (ConfigurationReader, inout Target) -> Bool,
-    own: @escaping @Sendable (Target) -> String?
-  ) {
-    self.name = name
-    self.shape = shape
-    self.missing = missing
-    self.text = text
-    self.isDetailed = isDetailed
-    self.take = take
-    self.own = own
   }
 
   /// A value in Markdown, or the elements of a list.
@@ -185,11 +181,10 @@ struct ConfigurationMapping<Target>: Sendable {
     for (index, found) in entries.enumerated() {
       if let place = places[found.key] { entry[place] = index } else { isUnknown = true }
     }
-    var given = ConfigurationGiven(of: reader)
+    var given = ConfigurationGiven(reader: reader)
     let excluded = rules.excluded(beside: { key in places[key].map { entry[$0] != nil } ?? false })
     for (key, index) in zip(keys, entry) {
-      if let index {
-        let value = reader.reader(of: entries[index].value, path: reader.path.key(key.name))
+      if let value = index.flatMap({ reader.value(of: entries[$0]) }) {
         let problems = reader.findings.problems.count
         let isTaken = !excluded.contains(key.name) && key.take(value, &target)
         if !isTaken || reader.findings.problems.count > problems { given.unfit.append(key.name) }
@@ -201,6 +196,38 @@ struct ConfigurationMapping<Target>: Sendable {
     if isUnknown { reader.reportUnknown(places.keys, in: entries, misplaced: misplaced) }
     return given
   }
+}
+
+extension ConfigurationMapping {
+  /// The form of such mappings. `finish` checks the keys together, and makes the value.
+  func form<Value>(
+    finish: @escaping @Sendable (inout Target, ConfigurationGiven) -> Value?
+  ) -> ConfigurationForm<Value> {
+    ConfigurationForm(shape) { reader in
+      guard let entries = reader.mappingEntries() else { return nil }
+      var (target, given) = read(reader, entries)
+      return finish(&target, given)
+    }
+  }
+
+  func form() -> ConfigurationForm<Target> { form { target, _ in target } }
+
+  /// The same, or the word `off`, which reads as nil.
+  ///
+  /// - Parameter on: How the feature is turned on with its defaults, for those who write `on` or `true`.
+  func formOrOff<Value>(
+    on: String = "write {} for the defaults",
+    finish: @escaping @Sendable (inout Target, ConfigurationGiven) -> Value?
+  ) -> ConfigurationForm<Value?> {
+    ConfigurationForm(.either([shape, .off]), text: { $0 == nil ? "off" : nil }) { reader in
+      if reader.isOff { return .some(nil) }
+      guard let entries = reader.mappingEntries(orOff: on) else { return nil }
+      var (target, given) = read(reader, entries)
+      return finish(&target, given).map(Optional.some)
+    }
+  }
+
+  func formOrOff() -> ConfigurationForm<Target?> { formOrOff { target, _ in target } }
 }
 
 extension [ConfigurationRule] {
@@ -219,10 +246,6 @@ struct ConfigurationGiven {
   /// The keys whose values have problems, or are of no use.
   fileprivate var unfit: [String] = []
 
-  fileprivate init(of reader: ConfigurationReader) {
-    self.reader = reader
-  }
-
   /// The value of a key, whether it fits or not; nil if the key is missing.
   subscript(key: String) -> ConfigurationReader? { reader.child(key) }
 
@@ -230,6 +253,18 @@ struct ConfigurationGiven {
   func fitting(_ key: String) -> ConfigurationReader? { unfit.contains(key) ? nil : self[key] }
 
   func has(_ key: String) -> Bool { self[key] != nil }
+
+  /// Compares a value with another one that it may not be below: a missing one follows, and a given one is reported.
+  func require<Value: Comparable>(_ key: String, _ value: inout Value, atLeast least: Value, _ text: String) {
+    guard value < least else { return }
+    if has(key) { fitting(key)?.report("must be at least \(text)") } else { value = least }
+  }
+
+  /// The same for another one that it may not be above.
+  func require<Value: Comparable>(_ key: String, _ value: inout Value, atMost most: Value, _ text: String) {
+    guard value > most else { return }
+    if has(key) { fitting(key)?.report("must be at most \(text)") } else { value = most }
+  }
 
   /// The given ones of these keys, in the order of the file.
   func inOrder(_ keys: [String]) -> [ConfigurationReader] {

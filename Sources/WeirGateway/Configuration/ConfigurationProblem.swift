@@ -1,12 +1,9 @@
+import WeirHTTP
+
 /// A place in a text file. Lines and columns count from 1. Columns count characters, as editors show them.
 package struct SourcePosition: Hashable, Sendable, Comparable {
   package let line: Int
   package let column: Int
-
-  package init(line: Int, column: Int) {
-    self.line = line
-    self.column = column
-  }
 
   package static func < (left: Self, right: Self) -> Bool {
     (left.line, left.column) < (right.line, right.column)
@@ -69,5 +66,41 @@ package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConver
   package var lines: [String] {
     let lines = problems.map { $0.description(file: file) }
     return omitted == 0 ? lines : lines + ["\(file): and \(omitted) more problem\(omitted == 1 ? "" : "s")"]
+  }
+}
+
+/// The way from the document's root to a value: `routes[0].headers.set["X Y"]`.
+package struct ConfigurationPath: Hashable, Sendable, CustomStringConvertible {
+  package enum Step: Hashable, Sendable {
+    case key(String)
+    case index(Int)
+  }
+
+  package var steps: [Step]
+
+  package init(_ steps: [Step] = []) {
+    self.steps = steps
+  }
+
+  package var isEmpty: Bool { steps.isEmpty }
+
+  package func key(_ name: String) -> Self { Self(steps + [.key(name)]) }
+
+  package func index(_ index: Int) -> Self { Self(steps + [.index(index)]) }
+
+  package var description: String {
+    var text = ""
+    for step in steps {
+      switch step {
+      case .index(let index): text += "[\(index)]"
+      case .key(let name) where Self.isPlain(name): text += text.isEmpty ? name : ".\(name)"
+      case .key(let name): text += "[\(quoted(name))]"
+      }
+    }
+    return text
+  }
+
+  private static func isPlain(_ name: String) -> Bool {
+    (1...64).contains(name.utf8.count) && name.utf8.allSatisfy { $0.isLetterOrDigit || "_-".utf8.contains($0) }
   }
 }

@@ -7,27 +7,14 @@ struct ConfigurationReader {
   let path: ConfigurationPath
   let findings: ConfigurationFindings
   /// Whether problems may repeat the value, or values in it.
-  private let quotesValues: Bool
-
-  init(_ node: YAMLNode, path: ConfigurationPath = ConfigurationPath(), _ findings: ConfigurationFindings) {
-    self.init(node, path: path, findings, quotesValues: findings.quotesValues)
-  }
-
-  fileprivate init(
-    _ node: YAMLNode, path: ConfigurationPath, _ findings: ConfigurationFindings, quotesValues: Bool
-  ) {
-    self.node = node
-    self.path = path
-    self.findings = findings
-    self.quotesValues = quotesValues
-  }
+  let quotesValues: Bool
 
   /// A reader of the same value, which holds secrets.
-  var hidingValues: Self { Self(node, path: path, findings, quotesValues: false) }
+  var hidingValues: Self { Self(node: node, path: path, findings: findings, quotesValues: false) }
 
   /// A reader of a value in this one.
-  func reader(of node: YAMLNode, path: ConfigurationPath) -> Self {
-    Self(node, path: path, findings, quotesValues: quotesValues)
+  private func reader(of node: YAMLNode, path: ConfigurationPath) -> Self {
+    Self(node: node, path: path, findings: findings, quotesValues: quotesValues)
   }
 
   /// Whether the value is `off`, which turns off a feature that is on by default.
@@ -54,6 +41,20 @@ struct ConfigurationReader {
     return nil
   }
 
+  /// Makes a value of a text, or reports the error that `make` throws.
+  ///
+  /// - Parameter text: The words for that error.
+  func parse<Value>(
+    _ make: (String) throws -> Value, orReport text: (any Error) -> String = { "\($0)" }
+  ) -> Value? {
+    do {
+      return try read(as: .string).map(make)
+    } catch {
+      report(text(error))
+      return nil
+    }
+  }
+
   /// The text to write for a value that is meant to turn a feature on or off.
   private func switchHint(_ on: String) -> String {
     guard case .scalar(let scalar) = node.content else { return "" }
@@ -75,10 +76,15 @@ struct ConfigurationReader {
 
   /// The value of a key in this mapping; nil if there is none.
   func child(_ key: String) -> Self? {
-    guard case .mapping(let entries) = node.content, let entry = entries.first(where: { $0.key == key }) else {
-      return nil
-    }
-    return reader(of: entry.value, path: path.key(key))
+    guard case .mapping(let entries) = node.content else { return nil }
+    return entries.first { $0.key == key }.flatMap(value)
+  }
+
+  /// The value of an entry of this mapping. A key without a value is present: a user who writes `timeout:` intends
+  /// something, so it is read as a value of the wrong type. For Go it is missing.
+  func value(of entry: YAMLNode.Entry) -> Self? {
+    let value = reader(of: entry.value, path: path.key(entry.key))
+    return findings.readsAsGo && value.isNull ? nil : value
   }
 
   /// The entries of a mapping whose keys the user chooses, in the order of the file.
@@ -88,15 +94,6 @@ struct ConfigurationReader {
       return nil
     }
     return entries.map { ($0.key, reader(of: $0.value, path: path.key($0.key))) }
-  }
-
-  /// Has `body` take the keys of a mapping. The keys that it does not take are reported as unknown.
-  func mapping<Value>(_ body: (inout ConfigurationKeys) -> Value?) -> Value? {
-    guard let entries = mappingEntries() else { return nil }
-    var keys = ConfigurationKeys(of: self, entries)
-    let value = body(&keys)
-    reportUnknown(keys.asked, in: entries, misplaced: keys.misplaced)
-    return value
   }
 
   /// The entries of a mapping whose keys are known by name.
@@ -211,48 +208,12 @@ extension ConfigurationReader {
   }
 }
 
-/// The keys of a mapping, taken by name.
-struct ConfigurationKeys {
-  private let mapping: ConfigurationReader
-  private let entries: [YAMLNode.Entry]
-  fileprivate private(set) var asked: Set<String> = []
-  /// Keys that belong elsewhere, each with the hint for those who write it here.
-  var misplaced: [String: String] = [:]
-
-  fileprivate init(of mapping: ConfigurationReader, _ entries: [YAMLNode.Entry]) {
-    self.mapping = mapping
-    self.entries = entries
-  }
-
-  /// The value of a key; nil if the key is missing. A key without a value is present: a user who writes `timeout:`
-  /// intends something, so it is read as a value of the wrong type. For Go it is missing.
-  mutating func take(_ key: String) -> ConfigurationReader? {
-    asked.insert(key)
-    guard let entry = entries.first(where: { $0.key == key }) else { return nil }
-    let reader = mapping.reader(of: entry.value, path: mapping.path.key(key))
-    return mapping.findings.readsAsGo && reader.isNull ? nil : reader
-  }
-
-  mutating func take<Value>(
-    _ key: String, as kind: ConfigurationKind<Value>, unless problem: (Value) -> String? = { _ in nil }
-  ) -> Value? {
-    take(key)?.read(as: kind, unless: problem)
-  }
-
-  /// - Parameter what: describes the use of the key.
-  mutating func take(_ key: String, required what: String) -> ConfigurationReader? {
-    if let value = take(key) { return value }
-    mapping.report("is missing; \(what)", key: key)
-    return nil
-  }
-}
-
 /// The problems of a file that were found so far, and the warnings.
 final class ConfigurationFindings {
-  /// Whether error texts may repeat values.
-  let quotesValues: Bool
   /// Whether scalars are read as Go's yaml.v3 reads them.
   let readsAsGo: Bool
+  /// The file's folder with a slash at its end, where relative paths begin.
+  let folder: Substring
   /// Notes files that are read with the configuration, as far as nothing else looks at them.
   let reads: FilesRead?
   fileprivate(set) var problems: [ConfigurationProblem] = []
@@ -261,8 +222,8 @@ final class ConfigurationFindings {
   /// The number of further warnings.
   fileprivate(set) var omittedWarnings = 0
 
-  init(quotesValues: Bool, readsAsGo: Bool = false, reads: FilesRead? = nil) {
-    self.quotesValues = quotesValues
+  init(of file: String, readsAsGo: Bool, reads: FilesRead?) {
+    folder = file.utf8.lastIndex(of: UInt8(ascii: "/")).map { file[...$0] } ?? ""
     self.readsAsGo = readsAsGo
     self.reads = reads
   }

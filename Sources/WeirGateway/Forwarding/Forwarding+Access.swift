@@ -107,7 +107,7 @@ extension Forwarding: LimitedRequest {
 }
 
 extension Forwarding: RequestSender {
-  var listener: [UInt8] { edge.name }
+  var listener: [UInt8] { context.name }
 }
 
 /// The access rules of a route, prepared.

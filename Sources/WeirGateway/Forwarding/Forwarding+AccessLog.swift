@@ -22,7 +22,7 @@ extension Forwarding {
     var facts = AccessFacts(
       milliseconds: Timestamp.now.milliseconds - Int64(seconds * 1000), status: status, outcome: outcome,
       seconds: seconds)
-    facts.listener = edge.accessMember
+    facts.listener = context.accessMember
     facts.route = route
     facts.upstream = names.upstream(target ?? outgoing?.route)
     facts.endpoint = admission.lastEndpoint
@@ -53,12 +53,12 @@ extension Forwarding {
 
 extension ActivePlan {
   /// Adds the line of a request that the server refused, as it could not be read.
-  func recordRefused(_ refusal: RequestRefusal, of peer: SocketAddress, from edge: ListenerEdge) {
+  func recordRefused(_ refusal: RequestRefusal, of peer: SocketAddress, from context: ListenerContext) {
     guard accessNames != nil, log.access.records(status: refusal.status, isCut: false) else { return }
     var facts = AccessFacts(
       milliseconds: Timestamp.now.milliseconds, status: refusal.status, outcome: GatewayOutcome.refused.label,
       seconds: 0)
-    facts.listener = edge.accessMember
+    facts.listener = context.accessMember
     text(of: peer).withUnsafeBytes { client in
       facts.client = client
       log.access.record(facts, values: { _, _ in })

@@ -40,8 +40,8 @@ extension Forwarding {
 
   /// The most bytes of the decoded body; nil for no limit.
   private var decodedBytes: Int64? {
-    guard let bodyLimit else { return edge.bodyBytes }
-    return min(bodyLimit, edge.bodyBytes ?? bodyLimit)
+    guard let bodyLimit else { return context.bodyBytes }
+    return min(bodyLimit, context.bodyBytes ?? bodyLimit)
   }
 
   /// Takes bytes of the coded body.

@@ -99,7 +99,7 @@ extension Forwarding {
     let measured = streamBegan?.seconds(since: began) ?? seconds
     plan.ended(
       SeriesCache.Key(
-        route: route, method: knownMethod, isHTTP10: isHTTP10, isSecure: edge.isSecure, status: status,
+        route: route, method: knownMethod, isHTTP10: isHTTP10, isSecure: context.isSecure, status: status,
         outcome: outcome),
       seconds: measured, traceID: ids?.sampledTraceID)
     noteRecent(outcome, seconds, measured)
@@ -151,7 +151,7 @@ extension Forwarding {
         "method": .string(exchange.head.method), "path": .string(exchange.head.path), "status": .integer(status),
         "outcome": .string(outcome.label), "seconds": .seconds(seconds),
         "attempts": .integer(tally.started),
-        "client": .string(edge.reportedClient(of: exchange).map { "\($0)" } ?? "\(exchange.peer)"),
+        "client": .string(context.reportedClient(of: exchange).map { "\($0)" } ?? "\(exchange.peer)"),
         "error": .string(errorLabel),
       ])
   }

@@ -14,7 +14,7 @@ import WeirTransport
 /// The exchange keeps it alive until the exchange has ended, and its attempts until they have.
 final class Forwarding {
   let exchange: Exchange
-  let edge: ListenerEdge
+  let context: ListenerContext
   let plan: ActivePlan
   let knownMethod: KnownMethod
   let isHTTP10: Bool
@@ -45,7 +45,7 @@ final class Forwarding {
   /// The request's trace and identifier; nil without any.
   @exclusivity(unchecked) var ids: CorrelationIDs?
   /// The address of the client, which a trusted proxy may report. Found when it is first asked for.
-  private(set) lazy var client = edge.client(of: exchange)
+  private(set) lazy var client = context.client(of: exchange)
   /// Whether the route has taken the request's credentials.
   @exclusivity(unchecked) var isAuthenticated = false
   /// The name of the user that has given a right password.
@@ -78,9 +78,9 @@ final class Forwarding {
   @exclusivity(unchecked) var isResponseBad = false
   @exclusivity(unchecked) var isOver = false
 
-  private init(_ exchange: Exchange, from edge: ListenerEdge, method: String, plan: ActivePlan) {
+  private init(_ exchange: Exchange, from context: ListenerContext, method: String, plan: ActivePlan) {
     self.exchange = exchange
-    self.edge = edge
+    self.context = context
     self.plan = plan
     knownMethod = KnownMethod(method)
     isHTTP10 = exchange.head.version == .http10
@@ -88,24 +88,24 @@ final class Forwarding {
     // The turn's time, since a request that waits behind others of its turn is already under way.
     began = exchange.loop.turnTime
     if plan.plan.idSettings != nil { ids = plan.ids(of: exchange.head.fields) }
-    if plan.accessNames != nil { tlsVersion = edge.tlsVersion(of: exchange) }
+    if plan.accessNames != nil { tlsVersion = context.tlsVersion(of: exchange) }
   }
 
   /// Forwards or answers the request of an exchange.
-  static func start(_ exchange: Exchange, from edge: ListenerEdge, plan: ActivePlan) {
+  static func start(_ exchange: Exchange, from context: ListenerContext, plan: ActivePlan) {
     let head = exchange.head
     let method = head.method
-    let forwarding = Forwarding(exchange, from: edge, method: method, plan: plan)
-    plan.began(forwarding.knownMethod, isSecure: edge.isSecure)
+    let forwarding = Forwarding(exchange, from: context, method: method, plan: plan)
+    plan.began(forwarding.knownMethod, isSecure: context.isSecure)
     forwarding.start(method: method, head)
   }
 
   func start(method name: String, _ head: RequestHead) {
-    guard isAllowed(by: edge.clients) else { return }
+    guard isAllowed(by: context.clients) else { return }
     if knownMethod.isConnect(name) { return answer(.connectRefused, as: .refused) }
     let bodyLength = head.bodyLength
     head.withAuthorityBytes { authority in
-      if !edge.serves(authority, exchange) { return answer(.misdirected, as: .refused) }
+      if !context.serves(authority, exchange) { return answer(.misdirected, as: .refused) }
       switch decision(authority, name) {
       case .noRoute: answer(.noRoute, as: .unrouted)
       case .badTarget(let reason): answer(.badTarget(reason), as: .refused)
@@ -147,7 +147,7 @@ final class Forwarding {
 
   /// The address of the client, which a trusted proxy may report; empty if there is none.
   var clientText: [UInt8] {
-    edge.reportedClient(of: exchange).map { Array("\($0)".utf8) } ?? plan.text(of: exchange.peer)
+    context.reportedClient(of: exchange).map { Array("\($0)".utf8) } ?? plan.text(of: exchange.peer)
   }
 
   private func decision(_ authority: UnsafeRawBufferPointer, _ method: String) -> RouteTable.Decision {
@@ -165,8 +165,8 @@ final class Forwarding {
   ) -> HeaderPolicy.Verdict {
     plan.text(of: exchange.peer).withUnsafeBytes { address in
       let client = HeaderPolicy.Client(
-        address: address, authority: authority, trust: edge.trust(in: exchange.peer),
-        facts: edge.facts(of: exchange), listener: edge.name, isHTTP10: isHTTP10, ids: ids,
+        address: address, authority: authority, trust: context.trust(in: exchange.peer),
+        facts: context.facts(of: exchange), listener: context.name, isHTTP10: isHTTP10, ids: ids,
         countsForwards: knownMethod == .trace || knownMethod == .options)
       if body.isDecoded { return route.headers.request(DecodedRequest(head: exchange.head.fields), from: client) }
       return route.headers.request(exchange.head.fields, from: client)
@@ -192,7 +192,7 @@ final class Forwarding {
       plan.text(of: exchange.peer).withUnsafeBytes { address in
         body(
           FieldTemplate.Facts(
-            address: address, authority: authority, listener: edge.name, isSecure: edge.isSecure))
+            address: address, authority: authority, listener: context.name, isSecure: context.isSecure))
       }
     }
   }

@@ -85,7 +85,7 @@ final class GatewayListeners: Sendable {
   private func watch(_ settings: ListenerSettings, after previous: TLSFilesWatch?) throws -> TLSFilesWatch? {
     try settings.tls.map { tls in
       try TLSFilesWatch(
-        tls.files, after: previous?.source,
+        tls, after: previous?.source,
         observer: { [metrics, name = settings.name] in metrics.ended($0, at: name) },
         report: { [metrics, log, name = settings.name] event in
           metrics.reloaded(name, isSuccess: event == .followed)
@@ -105,10 +105,10 @@ final class GatewayListeners: Sendable {
     let crowd = CrowdLog(listener: settings.name, connections: limits.connections * workers.count, log: log)
     let sameName = before.first { $0.settings.name == settings.name }
     let tallies = sameName?.tallies ?? workers.map { _ in ServerTally() }
-    let edge = ListenerEdge(settings)
+    let context = ListenerContext(settings)
     let servers = zip(workers, tallies).map { worker, tally in
       worker.server(
-        for: listener, settings, edge, limits: limits, tls: prepared.tls?.source, tally: tally, crowd: crowd)
+        for: listener, settings, context, limits: limits, tls: prepared.tls?.source, tally: tally, crowd: crowd)
     }
     return Entry(
       settings: settings, listener: listener, servers: servers, tallies: tallies, crowd: crowd, tls: prepared.tls)
@@ -155,7 +155,7 @@ final class GatewayListeners: Sendable {
     guard let tls = settings.tls, let watch = entry.tls else { return }
     do {
       let before = watch.source.current.settings
-      watch.follow(try watch.prepare(tls.files))
+      watch.follow(try watch.prepare(tls))
       if watch.source.current.settings != before { metrics.reloaded(settings.name, isSuccess: true) }
     } catch {
       metrics.reloaded(settings.name, isSuccess: false)

@@ -38,11 +38,11 @@ final class Worker: Sendable {
 
   /// Makes the server of a listener on this worker's loop.
   func server(
-    for listener: Listener, _ settings: ListenerSettings, _ edge: ListenerEdge, limits: ServerLimits, tls: TLSSource?,
+    for listener: Listener, _ settings: ListenerSettings, _ context: ListenerContext, limits: ServerLimits, tls: TLSSource?,
     tally: ServerTally, crowd: CrowdLog
   ) -> Server {
     Server(
-      listener: listener, loop: loop, limits: limits, handler: EdgeHandler(current, from: edge),
+      listener: listener, loop: loop, limits: limits, handler: ListenerHandler(current, from: context),
       refuses: settings.refusesPeer, expectsProxyHeader: settings.expectsProxyHeader, secure: tls?.makeChannel,
       tally: tally
     ) { [log, current] event in
@@ -53,7 +53,7 @@ final class Worker: Sendable {
         // A request that was being forwarded counts for its route instead.
         if !wasHandled {
           current.value.countRefused()
-          current.value.recordRefused(refusal, of: peer, from: edge)
+          current.value.recordRefused(refusal, of: peer, from: context)
         }
         log.debug(
           "request refused",
@@ -108,16 +108,16 @@ final class Worker: Sendable {
 }
 
 /// Begins to forward the requests of one listener on one worker.
-private final class EdgeHandler: RequestHandler {
+private final class ListenerHandler: RequestHandler {
   private let current: LoopBound<ActivePlan>
-  private let edge: ListenerEdge
+  private let context: ListenerContext
 
-  init(_ current: LoopBound<ActivePlan>, from edge: ListenerEdge) {
+  init(_ current: LoopBound<ActivePlan>, from context: ListenerContext) {
     self.current = current
-    self.edge = edge
+    self.context = context
   }
 
-  func handle(_ exchange: Exchange) { Forwarding.start(exchange, from: edge, plan: current.value) }
+  func handle(_ exchange: Exchange) { Forwarding.start(exchange, from: context, plan: current.value) }
 }
 
 /// Hears of a worker's connections and upstreams, for the metrics and the log. The worker's requests tell the metrics

@@ -15,8 +15,6 @@ package final class InheritedSockets: Sendable {
 
   private let items = Mutex(Items())
 
-  package init() {}
-
   deinit {
     closeRest()
   }

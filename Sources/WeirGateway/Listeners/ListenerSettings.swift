@@ -8,7 +8,7 @@ package struct ListenerSettings: Sendable, Equatable {
   static let standardName = "gateway"
 
   /// The name by which metrics and log lines tell listeners apart.
-  var name: String
+  var name = standardName
   var address: SocketAddress
   /// Open connections of each worker; nil for an equal part of those for which there are descriptors.
   var connections: Int?
@@ -26,11 +26,6 @@ package struct ListenerSettings: Sendable, Equatable {
   var reservedFields: [String] = []
   /// The limits for each client; `connections` follows from the property above.
   var limits = ServerLimits.gateway
-
-  init(name: String = standardName, address: SocketAddress) {
-    self.name = name
-    self.address = address
-  }
 
   /// Whether the servers of these settings can go on with others: all that differs is what handshakes follow.
   func canFollow(_ other: ListenerSettings) -> Bool {

@@ -8,14 +8,9 @@ final class TLSSource: Sendable {
   private let context: Mutex<TLSServerContext>
   private let observer: @Sendable (TLSHandshake) -> Void
 
-  /// - Parameters:
-  ///   - previous: The TLS that this one replaces, whose ticket keys stay good if they may.
-  ///   - observer: Called for each handshake that has ended, on the loop of its connection.
-  init(
-    _ settings: TLSSettings, after previous: TLSSource? = nil,
-    observer: @escaping @Sendable (TLSHandshake) -> Void
-  ) throws(TLSProblem) {
-    context = Mutex(try TLSServerContext(settings, keysOf: previous?.current))
+  /// - Parameter observer: Called for each handshake that has ended, on the loop of its connection.
+  init(_ context: TLSServerContext, observer: @escaping @Sendable (TLSHandshake) -> Void) {
+    self.context = Mutex(context)
     self.observer = observer
   }
 
@@ -24,11 +19,6 @@ final class TLSSource: Sendable {
 
   /// The certificates that new connections get.
   var certificates: [TLSServerContext.CertificateFacts] { current.certificates }
-
-  /// A context of other settings, for ``follow(_:)``. Throws if they can't be used.
-  func context(of settings: TLSSettings) throws(TLSProblem) -> TLSServerContext {
-    try TLSServerContext(settings, keysOf: current)
-  }
 
   /// Gives new connections another context.
   func follow(_ next: TLSServerContext) { context.withLock { $0 = next } }

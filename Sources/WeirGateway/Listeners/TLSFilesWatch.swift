@@ -15,7 +15,7 @@ final class TLSFilesWatch: Sendable {
   }
 
   private struct State {
-    var files: TLSFiles
+    var files: ListenerTLS
     var history: TLSFilesHistory
     /// The number of changes, by which a look that took long learns that what it has read may be out of date.
     var changes = 0
@@ -31,23 +31,18 @@ final class TLSFilesWatch: Sendable {
   /// Reads the files.
   ///
   /// - Parameters:
-  ///   - previous: The TLS that this one replaces.
+  ///   - previous: The TLS that this one replaces, whose ticket keys stay good if they may.
   ///   - mark: Called before and after files are read.
   ///   - observer: Called for each handshake that has ended, on the loop of its connection.
   ///   - report: Called by looks, when there is new content.
   init(
-    _ files: TLSFiles, after previous: TLSSource? = nil,
+    _ files: ListenerTLS, after previous: TLSSource? = nil,
     mark: @escaping FileMark.Reader = { FileMark(ofFile: $0) },
     observer: @escaping @Sendable (TLSHandshake) -> Void = { _ in },
     report: @escaping @Sendable (Event) -> Void
   ) throws(TLSFilesProblem) {
     let marks = files.paths.map(mark), bytes = try files.read()
-    let settings = try files.settings(of: bytes)
-    do {
-      source = try TLSSource(settings, after: previous, observer: observer)
-    } catch {
-      throw files.problem(error)
-    }
+    source = TLSSource(try files.context(of: bytes, after: previous?.current), observer: observer)
     state = Mutex(State(files: files, history: TLSFilesHistory(marks: marks, judged: .bytes(bytes))))
     self.mark = mark
     self.report = report
@@ -99,17 +94,17 @@ final class TLSFilesWatch: Sendable {
 
   /// Files that were read, and can be used.
   struct Change {
-    fileprivate let files: TLSFiles
+    fileprivate let files: ListenerTLS
     fileprivate let history: TLSFilesHistory
     fileprivate let context: TLSServerContext
   }
 
   /// Reads other files, or the same for other settings. Throws if they can't be used.
-  func prepare(_ files: TLSFiles) throws(TLSFilesProblem) -> Change {
+  func prepare(_ files: ListenerTLS) throws(TLSFilesProblem) -> Change {
     let marks = files.paths.map(mark), bytes = try files.read()
     return Change(
       files: files, history: TLSFilesHistory(marks: marks, judged: .bytes(bytes)),
-      context: try Self.context(of: files, bytes, source))
+      context: try files.context(of: bytes, after: source.current))
   }
 
   /// Has new connections follow the files.
@@ -122,17 +117,6 @@ final class TLSFilesWatch: Sendable {
     }
   }
 
-  private static func context(
-    of files: TLSFiles, _ bytes: [[UInt8]], _ source: TLSSource
-  ) throws(TLSFilesProblem) -> TLSServerContext {
-    let settings = try files.settings(of: bytes)
-    do {
-      return try source.context(of: settings)
-    } catch {
-      throw files.problem(error)
-    }
-  }
-
   private static func judge(
     _ content: TLSFilesHistory.Content, _ before: [FileMark?], _ after: [FileMark?], _ state: inout State,
     _ source: TLSSource
@@ -141,12 +125,44 @@ final class TLSFilesWatch: Sendable {
     state.changes += 1
     do throws(TLSFilesProblem) {
       switch content {
-      case .bytes(let bytes): source.follow(try context(of: state.files, bytes, source))
+      case .bytes(let bytes): source.follow(try state.files.context(of: bytes, after: source.current))
       case .unreadable(let problem): throw problem
       }
       return .followed
     } catch {
       return .refused(error.description)
     }
+  }
+}
+
+/// Decides at each look at files whether they are to be read, and whether there is anything new in them. A value.
+struct TLSFilesHistory: Equatable {
+  /// The result of reading all files.
+  enum Content: Equatable {
+    case bytes([[UInt8]])
+    case unreadable(TLSFilesProblem)
+  }
+
+  /// The files' marks when they were read last; nil for a file that was not there.
+  private(set) var marks: [FileMark?]
+  /// The content that was judged last, good or bad.
+  private(set) var judged: Content
+
+  /// Files that could not be read are read again even if they look the same, since new permissions leave no mark.
+  func wantsReading(_ marks: [FileMark?]) -> Bool {
+    if case .unreadable = judged { true } else { marks != self.marks }
+  }
+
+  /// Notes what was read. Returns whether the content is new, and so to be judged.
+  ///
+  /// - Parameters:
+  ///   - before: The marks before reading.
+  ///   - after: The marks after it. Files that change meanwhile are read again at the next look.
+  mutating func note(_ content: Content, before: [FileMark?], after: [FileMark?]) -> Bool {
+    guard before == after else { return false }
+    marks = after
+    guard content != judged else { return false }
+    judged = content
+    return true
   }
 }

@@ -1,9 +1,12 @@
 import Dispatch
 import Glibc
 import Synchronization
-import Weir
+import WeirCompression
+import WeirCurl
 import WeirExporter
 import WeirIO
+import WeirResolver
+import WeirTLS
 
 /// The program `weir`.
 package enum Program {
@@ -39,6 +42,23 @@ package enum Program {
       return wait { [problems] in await Serve(options, environment, problems: problems).run() }
     case .probe(let options): return wait { await probe(options) }
     }
+  }
+
+  /// The text of `weir --version`: this build in the first line, then the libraries that the process has loaded, and
+  /// the compiler.
+  private static var version: String {
+    let build = BuildInfo.current
+    let tls = CurlLibrary.tls.isEmpty ? "" : " (\(CurlLibrary.tls))"
+    return """
+      weir \(build.version) (revision \(build.revision))
+      libcurl \(build.libcurl)\(tls)
+      OpenSSL \(OpenSSLLibrary.version)
+      c-ares \(AresLibrary.version)
+      zlib \(ZlibLibrary.version)
+      libyaml \(YAMLLibrary.version)
+      Swift \(build.swift)
+
+      """
   }
 
   private static func check(_ options: CheckOptions) -> CInt {
@@ -87,11 +107,12 @@ package enum Program {
 
   private static func probeByModule(_ options: ProbeOptions) async -> CInt {
     do {
-      let result = try await ModuleProbe(options).run()
+      let order = try ProbeOrder(options)
+      let result = try await ProbeDesk().run(order)
       return answer(result.metrics, isGood: result.isSuccess)
     } catch {
       complain("\(error)\n")
-      return error is CommandLineError ? 2 : 1
+      return error is ProbeProblem ? 2 : 1
     }
   }
 

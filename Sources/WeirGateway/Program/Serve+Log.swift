@@ -5,8 +5,8 @@ import WeirServer
 /// The log lines of the start.
 extension Serve {
   /// The line that the service manager shows.
-  static func status(_ parts: Parts, isRefused: Bool = false) -> String {
-    let places = parts.gateway.addresses.map { "\($0.address)" }.joined(separator: ", ")
+  static func status(_ servers: Servers, isRefused: Bool = false) -> String {
+    let places = servers.gateway.addresses.map { "\($0.address)" }.joined(separator: ", ")
     return "forwarding at \(places)" + (isRefused ? "; the last reload was refused, see the log" : "")
   }
 
@@ -16,10 +16,10 @@ extension Serve {
     }
   }
 
-  func announce(_ configuration: Configuration, _ parts: Parts, isDemo: Bool) {
-    let metrics = Self.url(parts.exporterAddress, isSecure: parts.webTLS != nil) + "/metrics"
-    let routes = LogValue.integer(configuration.routes.count), workers = LogValue.integer(parts.gateway.workerCount)
-    for (name, address, isSecure) in parts.gateway.addresses {
+  func announce(_ configuration: Configuration, _ servers: Servers, isDemo: Bool) {
+    let metrics = Self.url(servers.exporterAddress, isSecure: servers.webTLS != nil) + "/metrics"
+    let routes = LogValue.integer(configuration.routes.count), workers = LogValue.integer(servers.gateway.workerCount)
+    for (name, address, isSecure) in servers.gateway.addresses {
       let place = Self.place(address, url: Self.url(address, isSecure: isSecure))
       let listener = configuration.listeners.isEmpty ? "" : name
       log.info(
@@ -28,18 +28,18 @@ extension Serve {
       let given = configuration.listeners.first { $0.name == name }?.address ?? options.gatewayAddress
       warn(ofSocketNamed: name, at: address, inPlaceOf: given)
     }
-    let serving = Self.place(parts.exporterAddress, url: metrics)
+    let serving = Self.place(servers.exporterAddress, url: metrics)
     log.info("serving metrics", [serving.key: serving.value])
     warn(
-      ofSocketNamed: InheritedSockets.metricsName, at: parts.exporterAddress,
+      ofSocketNamed: InheritedSockets.metricsName, at: servers.exporterAddress,
       inPlaceOf: options.webAddress == ServeOptions.standardWebAddress ? nil : options.webAddress)
-    if Self.isReachableFromElsewhere(parts.exporterAddress), options.webConfigFile == nil {
+    if Self.isReachableFromElsewhere(servers.exporterAddress), options.webConfigFile == nil {
       log.warn(
         "everybody who reaches the metrics address may read it; see --web.config.file",
-        ["address": .string("\(parts.exporterAddress)")])
+        ["address": .string("\(servers.exporterAddress)")])
     }
     guard isDemo else { return }
-    let gateway = Self.url(parts.gateway.address)
+    let gateway = Self.url(servers.gateway.address)
     log.info("without --config.file, a demo origin stands behind the gateway", ["try": "curl \(gateway)/echo"])
     log.info(
       "a path that fails two times of three: retries hide it until their budget is used up",

@@ -2,10 +2,10 @@ import CLinux
 import Glibc
 import WeirIO
 
-/// Delivers signals on an event loop, where they are ordinary events. Confined to that loop once started.
+/// Delivers signals on an event loop, where they are ordinary events. Confined to that loop.
 final class SignalSource: EventHandler {
   private let descriptor: CInt
-  private var handler: ((CInt) -> Void)?
+  private let handler: (CInt) -> Void
 
   /// Blocks `signals` in the calling thread and in the threads that it will start. Call it before there are others.
   ///
@@ -16,8 +16,28 @@ final class SignalSource: EventHandler {
     pthread_sigmask(SIG_BLOCK, &set, nil)
   }
 
+  /// Begins to call `handler` with the number of each signal, on the loop and until the loop is released. Returns once
+  /// signals are being delivered.
+  ///
   /// - Parameter signals: The signals, which must be blocked in every thread.
-  init(_ signals: [CInt]) throws(Errno) {
+  static func start(
+    _ signals: [CInt], on loop: EventLoop, _ handler: @escaping @Sendable (CInt) -> Void
+  ) async throws {
+    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+      loop.post {
+        do {
+          let source = try SignalSource(signals, handler)
+          try loop.register(source.descriptor, for: .read, handler: source)
+          continuation.resume()
+        } catch {
+          continuation.resume(throwing: error)
+        }
+      }
+    }
+  }
+
+  private init(_ signals: [CInt], _ handler: @escaping (CInt) -> Void) throws(Errno) {
+    self.handler = handler
     var set = Self.set(signals)
     descriptor = try systemCall { signalfd(-1, &set, CInt(SFD_NONBLOCK) | CInt(SFD_CLOEXEC)) }
   }
@@ -26,21 +46,10 @@ final class SignalSource: EventHandler {
     close(descriptor)
   }
 
-  /// Calls `handler` with each signal's number, until `stop`. On the loop.
-  func start(on loop: EventLoop, _ handler: @escaping (CInt) -> Void) throws(Errno) {
-    self.handler = handler
-    try loop.register(descriptor, for: .read, handler: self)
-  }
-
-  func stop(on loop: EventLoop) {
-    handler = nil
-    loop.unregister(descriptor)
-  }
-
   func descriptorReady(_ fd: CInt, events: IOEvents) {
     var info = signalfd_siginfo()
     while read(fd, &info, MemoryLayout<signalfd_siginfo>.size) == MemoryLayout<signalfd_siginfo>.size {
-      handler?(CInt(truncatingIfNeeded: info.ssi_signo))
+      handler(CInt(truncatingIfNeeded: info.ssi_signo))
     }
   }
 
@@ -49,23 +58,5 @@ final class SignalSource: EventHandler {
     sigemptyset(&set)
     for signal in signals { sigaddset(&set, signal) }
     return set
-  }
-}
-
-extension SignalSource {
-  /// Begins to deliver signals, until the loop is released. Returns once they are being delivered.
-  static func start(
-    _ signals: [CInt], on loop: EventLoop, _ handler: @escaping @Sendable (CInt) -> Void
-  ) async throws {
-    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-      loop.post {
-        do {
-          try SignalSource(signals).start(on: loop, handler)
-          continuation.resume()
-        } catch {
-          continuation.resume(throwing: error)
-        }
-      }
-    }
   }
 }

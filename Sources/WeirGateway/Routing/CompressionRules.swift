@@ -19,8 +19,6 @@ package struct CompressionRules: Sendable, Equatable {
   static let minimumBytesRange = 1...1 << 30
   static let levels = 1...9
 
-  package init() {}
-
   /// Whether nothing is ever coded or decoded.
   package var isIdle: Bool { !compressesResponses && !decodesResponses && !decodesRequests }
 

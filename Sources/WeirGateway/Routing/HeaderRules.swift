@@ -7,18 +7,11 @@ package struct HeaderRules: Sendable, Equatable {
   /// The fields to add to those that are there.
   package var add: [HeaderRule] = []
   package var remove: [String] = []
-
-  package init() {}
 }
 
 package struct HeaderRule: Sendable, Equatable {
   package var name: String
   package var value: String
-
-  package init(name: String, value: String) {
-    self.name = name
-    self.value = value
-  }
 }
 
 extension HeaderRules {

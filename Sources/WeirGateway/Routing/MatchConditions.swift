@@ -1,4 +1,5 @@
 import WeirHTTP
+import WeirServer
 
 /// A match's conditions on method, header fields, query and sender, prepared for requests.
 struct MatchConditions: Sendable {
@@ -98,4 +99,27 @@ extension Span<UInt8> {
     }
     return isPrefix || index == count
   }
+}
+
+/// A request or a response whose header fields can be visited one by one.
+protocol FieldSource {
+  /// Whether a Connection field may name other fields.
+  var mayNameFields: Bool { get }
+  /// Calls `body` with name and value of each field, in order. The bytes are valid during the call.
+  func forEach(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void)
+}
+
+extension HeaderFields: FieldSource {}
+
+/// The facts about a request's sender that routes may look at.
+protocol RequestSender {
+  /// The name of the listener by which the request came.
+  var listener: [UInt8] { get }
+  var client: ClientAddress { get }
+}
+
+/// A sender that no condition holds for, but those that name none.
+struct UnknownSender: RequestSender {
+  var listener: [UInt8] { [] }
+  var client: ClientAddress { .unix }
 }

@@ -1,4 +1,3 @@
-import Weir
 package import WeirCurl
 package import WeirResolver
 package import WeirTransport
@@ -69,8 +68,6 @@ package struct ResolveSettings: Sendable, Hashable {
   package var timeout = 2.0
   package var family = Family.any
   package var servers = ResolverServers.system
-
-  package init() {}
 }
 
 /// The connections to an upstream's endpoints. Times are in seconds.
@@ -90,6 +87,24 @@ package struct ConnectionSettings: Sendable, Equatable {
   /// Responses that wait for slow clients; nil for as many as there are connections.
   package var parked: Int?
   package var httpVersion = HTTPVersionChoice.http1_1
+}
 
-  package init() {}
+/// The active checks of an upstream's endpoints. Times are in seconds.
+package struct EndpointCheck: Sendable, Equatable {
+  /// The path of the request; nil checks only that a connection can be opened, with TLS on https.
+  package var path: String?
+  package var method = "GET"
+  /// The Host field; nil for the endpoint as it is written.
+  package var host: String?
+  package var headers: [HeaderRule] = []
+  /// In place of each endpoint's own port.
+  package var port: Int?
+  /// The statuses of good answers.
+  package var statuses = [200...399]
+  package var interval = 10.0
+  package var timeout = 2.0
+  package var thresholds = CheckThresholds()
+
+  /// The range of `timeout`, which is also at most `interval`.
+  static let timeouts = 0.1...3600
 }

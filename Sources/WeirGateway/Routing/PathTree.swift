@@ -32,9 +32,9 @@ final class PathTree: Sendable {
       let branch = path.segments.reduce(root) { $0.child($1) }
       if path.isOpen { branch.opens.append(place) } else { branch.ends.append(place) }
     }
-    var parts = Parts()
-    _ = parts.add(root)
-    (nodes, edges, octets, places) = (parts.nodes, parts.edges, parts.octets, parts.places)
+    var builder = Builder()
+    _ = builder.add(root)
+    (nodes, edges, octets, places) = (builder.nodes, builder.edges, builder.octets, builder.places)
   }
 
   /// The least place of a path that matches and that `takes` accepts; nil if there is none.
@@ -125,7 +125,7 @@ extension PathTree {
   }
 
   /// The tree's arrays while it is built.
-  private struct Parts {
+  private struct Builder {
     var nodes: [Node] = []
     var edges: [Edge] = []
     var octets: [UInt8] = []

@@ -1,3 +1,5 @@
+import WeirTransport
+
 /// The way in which a route's requests are answered.
 package enum RouteAction: Sendable, Equatable {
   /// They are forwarded.
@@ -27,8 +29,6 @@ package struct RouteRedirect: Sendable, Equatable {
   package var keepQuery = true
 
   static let statuses = [301, 302, 303, 307, 308]
-
-  package init() {}
 }
 
 package struct RouteResponse: Sendable, Equatable {
@@ -38,8 +38,62 @@ package struct RouteResponse: Sendable, Equatable {
   package var contentType = "text/plain; charset=utf-8"
 
   static let maximumBody = 64 << 10
+}
 
-  package init(status: Int) {
-    self.status = status
+/// Several upstreams of one route, of which each request goes to one.
+package struct UpstreamSplit: Sendable, Equatable {
+  package struct Part: Sendable, Equatable {
+    package var upstream: Upstream
+    /// 0 to 1000.
+    package var weight: Int
+
+    package init(_ upstream: Upstream, weight: Int) {
+      self.upstream = upstream
+      self.weight = weight
+    }
   }
+
+  /// 2 to 16; one of them at least has a weight.
+  package var parts: [Part]
+  /// The part of requests that go to the same upstream; nil draws one for each request.
+  package var key: RequestKey?
+
+  package init(_ parts: [Part], by key: RequestKey? = nil) {
+    self.parts = parts
+    self.key = key
+  }
+
+  static let counts = 2...16
+  static let weights = 0...1000
+
+  /// The index of the part to which all requests with this hash go. It says nothing about the place that the hash has
+  /// among an upstream's endpoints.
+  func part(ofHash hash: UInt64) -> Int { part(at: EndpointKey.mixed(hash ^ 0x9E37_79B9_7F4A_7C15)) }
+
+  /// The index of the part that stands at a share of all weights.
+  ///
+  /// - Parameter draw: Any number; all are equally likely.
+  func part(at draw: UInt64) -> Int {
+    let total = parts.reduce(0) { $0 + UInt64($1.weight) }
+    var place = draw.multipliedFullWidth(by: total).high
+    for (index, part) in parts.enumerated() {
+      if place < UInt64(part.weight) { return index }
+      place -= UInt64(part.weight)
+    }
+    return 0
+  }
+}
+
+/// The answer in place of the gateway's own when an upstream can't answer.
+package struct RouteFallback: Sendable, Equatable {
+  package enum Action: Sendable, Equatable {
+    case upstream(Upstream)
+    case respond(RouteResponse)
+  }
+
+  package var action: Action
+  /// The statuses of the gateway's own answers that it replaces.
+  package var statusCodes: Set<Int> = Self.replaceable
+
+  static let replaceable: Set = [502, 503, 504]
 }

@@ -7,8 +7,6 @@ package struct RouteLimits: Sendable, Equatable {
   package var rates: [RateLimit] = []
   package var concurrency: [ConcurrencyLimit] = []
 
-  package init() {}
-
   var isEmpty: Bool { rates.isEmpty && concurrency.isEmpty }
 
   /// The limits as metrics name them, in the order in which they are asked.
@@ -46,14 +44,17 @@ package struct RateLimit: Sendable, Equatable {
   package var burst: Int
   package var key: LimitKey
   /// If false, requests beyond the limit are only counted.
-  package var enforces = true
+  package var enforces: Bool
 
   /// - Parameter burst: nil for what the rate allows in one second, at least 1.
-  package init(_ name: String, _ rate: RequestRate, burst: Int? = nil, key: LimitKey = .standard) {
+  package init(
+    _ name: String, _ rate: RequestRate, burst: Int? = nil, key: LimitKey = .standard, enforces: Bool = true
+  ) {
     self.name = name
     self.rate = rate
     self.burst = burst ?? rate.perSecond
     self.key = key
+    self.enforces = enforces
   }
 }
 
@@ -79,11 +80,12 @@ package struct ConcurrencyLimit: Sendable, Equatable {
   package var limit: Int
   package var key: LimitKey
   /// If false, requests beyond the limit are only counted.
-  package var enforces = true
+  package var enforces: Bool
 
-  package init(_ limit: Int, key: LimitKey = .standard) {
+  package init(_ limit: Int, key: LimitKey = .standard, enforces: Bool = true) {
     self.limit = limit
     self.key = key
+    self.enforces = enforces
   }
 
   /// The limit in metrics. No rate limit's name has a colon.

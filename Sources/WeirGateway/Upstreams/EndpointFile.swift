@@ -10,25 +10,27 @@ struct EndpointFile {
   init(parsing bytes: [UInt8], file: String) throws(ConfigurationError) {
     endpoints = try ConfigurationFile.parse(bytes, file: file) { root in
       guard let groups = root.elements() else { return nil }
-      let endpoints = groups.flatMap { Self.endpoints(of: $0) }
+      let endpoints = groups.compactMap(Self.group.read).flatMap(\.self)
       if endpoints.isEmpty, root.findings.problems.isEmpty { root.report("holds no target") }
       return endpoints
     }
   }
 
-  private static func endpoints(of group: ConfigurationReader) -> [EndpointSpec] {
-    group.mapping { keys in
-      var weight = 1, priority = 0
-      for (name, value) in keys.take("labels")?.entries() ?? [] {
+  private static let group: ConfigurationForm<[EndpointSpec]> = ConfigurationMapping((weight: 1, priority: 0)) {
+    Key("labels", .entries(of: .text(nil), 0...Int.max)) { reader, read in
+      for (name, value) in reader.entries() ?? [] {
         switch name {
-        case "weir_weight": weight = value.number(in: EndpointSpec.weights) ?? weight
-        case "weir_priority": priority = value.number(in: EndpointSpec.priorities) ?? priority
+        case "weir_weight": read.weight = value.number(in: EndpointSpec.weights) ?? read.weight
+        case "weir_priority": read.priority = value.number(in: EndpointSpec.priorities) ?? read.priority
         default: break
         }
       }
-      let targets = keys.take("targets", required: "a list such as [\"10.0.0.7:8443\"]")?.elements() ?? []
-      return targets.compactMap { endpoint($0, weight: weight, priority: priority) }
-    } ?? []
+      return true
+    }
+    Key(
+      late: "targets", .list(of: .text(nil), 0...Int.max), missing: .required("a list such as [\"10.0.0.7:8443\"]"))
+  }.form { read, given in
+    given["targets"]?.elements()?.compactMap { endpoint($0, weight: read.weight, priority: read.priority) }
   }
 
   private static func endpoint(_ reader: ConfigurationReader, weight: Int, priority: Int) -> EndpointSpec? {

@@ -1,8 +1,9 @@
 import Testing
 import Weir
-import WeirGateway
 import WeirIO
 import WeirMetrics
+
+@testable import WeirGateway
 
 @Suite struct CommandLineParserTests {
   private static let bucketsExpected =

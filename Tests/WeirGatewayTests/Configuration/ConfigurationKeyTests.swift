@@ -106,7 +106,7 @@ import WeirTestSupport
       #expect(copy.mapping.outline.rows().map(\.line) == [copy.row])
       #expect(ManualPage.entry(of: copy.mapping.outline.rows()[0], "gateway.md").contains("how long"))
       #expect(ConfigurationSchema.text(of: copy.mapping.outline).contains(copy.schema))
-      let form = ConfigurationForm.mapping(copy.mapping) { settings, _ in settings }
+      let form = copy.mapping.form()
       #expect(throws: ConfigurationError.self) {
         try ConfigurationFile.parse(Array("wait: \(copy.tooMuch)".utf8), file: "f") { form.read($0) }
       }

@@ -108,28 +108,33 @@ import Testing
   private func read(_ text: String, quotesValues: Bool = true) throws -> (value: Outer?, problems: [String]) {
     do {
       let value = try ConfigurationFile.parse(
-        Array(text.utf8), file: "f", quotesValues: quotesValues, { $0.mapping { outer(&$0) } })
+        Array(text.utf8), file: "f", quotesValues: quotesValues, Self.outer.read)
       return (value, [])
     } catch {
       return (nil, error.problems.map { $0.description(file: error.file) })
     }
   }
 
-  private func outer(_ keys: inout ConfigurationKeys) -> Outer {
-    var outer = Outer()
-    outer.flag = keys.take("flag", required: "say whether")?.read(as: .boolean)
-    outer.inner = keys.take("inner")?.mapping { inner(&$0) }
-    outer.list = keys.take("list")?.elements()?.compactMap { $0.read(as: .integer) } ?? []
-    for (name, value) in keys.take("map")?.entries() ?? [] { outer.map[name] = value.mapping { inner(&$0) } }
-    outer.pause = keys.take("pause", as: .duration)
-    outer.small = keys.take("small", as: .integer) { $0 < 256 ? nil : "\($0) is too many" }
-    return outer
+  private static let number = ConfigurationForm<Int>(.integer(0...Int.max)) { $0.read(as: .integer) }
+
+  private static let outer = ConfigurationMapping(Outer()) {
+    Key("flag", .boolean, \.flag, missing: .required("say whether"))
+    Key("inner", inner, \.inner)
+    Key("list", .list(of: number), \.list)
+    Key("map", .entries(of: inner.shape, 0...Int.max)) { reader, outer in
+      for (name, value) in reader.entries() ?? [] { outer.map[name] = inner.read(value) }
+      return true
+    }
+    Key("pause", ConfigurationForm<Duration>(.duration(0...1e9)) { $0.read(as: .duration) }, \.pause)
+    Key("small", small, \.small)
+  }.form()
+
+  private static let small = ConfigurationForm<Int>(.integer(0...255)) { reader in
+    reader.read(as: .integer) { $0 < 256 ? nil : "\($0) is too many" }
   }
 
-  private func inner(_ keys: inout ConfigurationKeys) -> Inner {
-    var inner = Inner()
-    inner.number = keys.take("number", required: "say how many")?.read(as: .integer)
-    inner.text = keys.take("text", as: .string)
-    return inner
-  }
+  private static let inner = ConfigurationMapping(Inner()) {
+    Key("number", number, \.number, missing: .required("say how many"))
+    Key("text", .text(), \.text)
+  }.form()
 }

@@ -38,8 +38,8 @@ import Testing
   }
 
   @Test func namesEveryFlagAndOwnOutcome() {
-    for flag in Flag<ServeOptions>.all { #expect(text.contains("| `\(flag.name)` |"), "\(flag.name)") }
-    for flag in Flag<ProbeOptions>.all { #expect(text.contains("`\(flag.name)`"), "\(flag.name)") }
+    for flag in HelpTopic.serve.flags { #expect(text.contains("| `\(flag.name)` |"), "\(flag.name)") }
+    for flag in HelpTopic.probe.flags { #expect(text.contains("`\(flag.name)`"), "\(flag.name)") }
     for outcome in [
       GatewayOutcome.unrouted, .refused, .loop, .answered, .noEndpoint, .busy, .rateLimited, .tooLarge, .forbidden,
       .unauthorized,

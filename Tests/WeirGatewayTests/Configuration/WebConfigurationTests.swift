@@ -1,6 +1,7 @@
 import Testing
 import WeirExporter
-import WeirGateway
+
+@testable import WeirGateway
 
 @Suite struct WebConfigurationTests {
   private static let hash = "$2b$04$nez2y8oHQZ0ziFYCvRkt5eLCVratZm2iDteOQt160/xLozZPhFIQW"

@@ -35,9 +35,8 @@ import WeirTestSupport
   @Test func theDefaultsAreThoseOfExporterToolkit() throws {
     let web = try read("cert_file: server.pem", "key_file: \(certificates.server.key)")
     let tls = try #require(web.tls)
-    #expect(tls.certificateFile == certificates.server.certificate)
-    #expect(tls.keyFile == certificates.server.key)
-    #expect(tls.clientCAFile == nil)
+    #expect(tls.certificates == [.init(certificate: certificates.server.certificate, key: certificates.server.key)])
+    #expect(tls.clientCA == nil)
     var rules = TLSSettings(certificates: [])
     rules.prefersServerOrder = true
     #expect(tls.rules == rules)
@@ -77,7 +76,7 @@ import WeirTestSupport
     #expect(web.users.keys.sorted() == ["alice", "bob"])
     #expect(web.excludedPaths == ["/-/healthy", "/-/ready"])
     #expect(web.access?.excludedPaths == web.excludedPaths)
-    #expect(web.tls?.certificateFile == "\(directory.path)/server.crt")
+    #expect(web.tls?.certificates.first?.certificate == "\(directory.path)/server.crt")
     #expect(!web.isOpenToAll && web.notes.isEmpty)
   }
 
@@ -89,7 +88,7 @@ import WeirTestSupport
       "cipher_suites: [TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, TLS_AES_128_GCM_SHA256]",
       "curve_preferences: [X25519, CurveP256, CurveP384, CurveP521, X25519]")
     let tls = try #require(web.tls)
-    #expect(tls.clientCAFile == "\(certificates.path)/./authority.pem")
+    #expect(tls.clientCA == "\(certificates.path)/./authority.pem")
     var rules = TLSSettings(certificates: [])
     rules.maximumVersion = .v1_2
     rules.allowedClientNames = ["a.example", "spiffe://a/b"]

@@ -1,5 +1,6 @@
 import Testing
-import WeirGateway
+
+@testable import WeirGateway
 
 @Suite struct YAMLParserTests {
   @Test(arguments: [

@@ -230,7 +230,7 @@ import WeirTestSupport
     var route = try Self.route(to: server.port, concurrency: [ConcurrencyLimit(1, key: .route)])
     route.overload = nil
     if end == "fallback" {
-      route.fallback = RouteFallback(.respond(RouteResponse(status: 299)))
+      route.fallback = RouteFallback(action: .respond(RouteResponse(status: 299)))
     }
     let rig = try GatewayRig(route)
     let client = try rig.client(), other = try rig.client()

@@ -111,7 +111,7 @@ import WeirTransport
   @Test func aFallbackHasAParentOfItsOwn() throws {
     let first = try ScriptedServer(Script(.head, .close)), second = try ScriptedServer(.answering(okResponse("")))
     var route = try Route(to: first.port)
-    route.fallback = RouteFallback(.upstream(try Upstream(parsing: "http://127.0.0.1:\(second.port)")))
+    route.fallback = RouteFallback(action: .upstream(try Upstream(parsing: "http://127.0.0.1:\(second.port)")))
     let rig = try Self.rig(route) {
       $0.trace = TraceSettings()
       $0.requestID = RequestIDSettings()

@@ -10,7 +10,7 @@ import WeirTestSupport
 @Suite(.disabled(if: !Tool.openssl.isInstalled, "openssl is not installed")) struct TLSFilesWatchTests {
   private let certificates: TestCertificates
   private let directory: TemporaryDirectory
-  private let files: TLSFiles
+  private let files: ListenerTLS
 
   /// The events that were reported.
   private final class Reports: Sendable {
@@ -31,14 +31,8 @@ import WeirTestSupport
     try install(certificates.server)
   }
 
-  private static func files(in directory: TemporaryDirectory) -> TLSFiles {
-    TLSFiles(
-      ["\(directory.path)/it.pem", "\(directory.path)/it.key"],
-      place: { $0 == .chain(0) ? 0 : $0 == .key(0) ? 1 : nil },
-      make: { bytes throws(TLSFilesProblem) in
-        if bytes[0].isEmpty { throw TLSFilesProblem("there is nothing") }
-        return TLSSettings(certificates: [TLSCertificate(chain: bytes[0], key: bytes[1])])
-      })
+  private static func files(in directory: TemporaryDirectory) -> ListenerTLS {
+    ListenerTLS(certificates: [.init(certificate: "\(directory.path)/it.pem", key: "\(directory.path)/it.key")])
   }
 
   /// Each file is replaced by another, as tools that renew certificates do.
@@ -85,8 +79,9 @@ import WeirTestSupport
     try replace("it.pem", "")
     try replace("it.key", "")
     for _ in 0..<2 { watch.look() }
-    #expect(reports.take() == [.refused("there is nothing")])
-    try replace("it.pem", String(repeating: "a", count: TLSFiles.limit + 1))
+    let reason = "the certificate file is not PEM; convert it with 'openssl x509'"
+    #expect(reports.take() == [.refused("\"\(directory.path)/it.pem\": \(reason)")])
+    try replace("it.pem", String(repeating: "a", count: ListenerTLS.maximumFileBytes + 1))
     for _ in 0..<2 { watch.look() }
     #expect(reports.take() == [.refused("\"\(directory.path)/it.pem\" is larger than 1 MiB")])
     #expect(watch.source.current === first)

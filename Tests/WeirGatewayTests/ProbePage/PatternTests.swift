@@ -71,8 +71,8 @@ import Testing
       ),
     ])
   func refuses(pattern: String, reason: String) {
-    let refusal = #expect(throws: PatternTranslation.Refusal.self) { try Pattern(pattern) }
-    #expect(refusal?.text == reason)
+    let refusal = #expect(throws: ProbeProblem.self) { try Pattern(pattern) }
+    #expect(refusal?.description == reason)
   }
 
   /// NUL and octets beyond ASCII are octets like others.

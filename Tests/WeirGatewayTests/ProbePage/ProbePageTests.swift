@@ -21,7 +21,7 @@ import WeirTestSupport
     configuration = try ProbeConfiguration(parsing: Array(text.utf8), file: "probe.yml")
   }
 
-  private func order(_ query: String, _ timeout: String? = nil) throws(ProbePage.Refusal) -> ProbeOrder {
+  private func order(_ query: String, _ timeout: String? = nil) throws(ProbeProblem) -> ProbeOrder {
     try ProbePage.order(QueryItems(query), timeout, configuration)
   }
 
@@ -48,8 +48,8 @@ import WeirTestSupport
       ),
     ])
   func refusals(query: String, text: String) {
-    let refusal = #expect(throws: ProbePage.Refusal.self) { try order(query) }
-    #expect(refusal?.text == text)
+    let refusal = #expect(throws: ProbeProblem.self) { try order(query) }
+    #expect(refusal?.description == text)
   }
 
   @Test func aHostname() throws {

@@ -1,5 +1,6 @@
 import Testing
-import WeirGateway
+
+@testable import WeirGateway
 
 @Suite struct UpstreamTests {
   private static let label63 = String(repeating: "a", count: 63)
@@ -53,6 +54,6 @@ import WeirGateway
 
   private func check(_ text: String, _ message: String) {
     #expect(throws: UpstreamProblem.self) { try Upstream(parsing: text) }
-    do { _ = try Upstream(parsing: text) } catch { #expect(error.message == message) }
+    do { _ = try Upstream(parsing: text) } catch { #expect(error.description == message) }
   }
 }

@@ -1,3 +1,5 @@
+import WeirHTTP
+
 /// A value that can be written as JSON.
 protocol JSONValue {
   func write(to json: inout JSONWriter)

@@ -31,17 +31,11 @@ enum ReadTarget {
   /// Whether a text looks like a name of an entry, and not like a URL that lacks its scheme.
   private static func isName(_ text: String) -> Bool { !text.isEmpty && !text.contains("/") && !text.contains(":") }
 
-  private static let url = ConfigurationForm<Upstream>(.named("URL", .text("^[Hh][Tt][Tt][Pp][Ss]?://"))) { reader in
-    guard let text = reader.read(as: .string) else { return nil }
-    do throws(UpstreamProblem) {
-      return try Upstream(parsing: text)
-    } catch {
-      reader.report(error.message)
-      return nil
-    }
+  private static let url = ConfigurationForm<Upstream>(.named("URL", .text("^[Hh][Tt][Tt][Pp][Ss]?://"))) {
+    $0.parse(Upstream.init(parsing:))
   }
 
-  private static let withTLS = ConfigurationForm<ReadTarget>.mapping(
+  private static let withTLS: ConfigurationForm<ReadTarget> = ConfigurationMapping(
     ReadURL(), misplaced: ["name": "write upstream: NAME, or a list of names with weights"]
   ) {
     Key(
@@ -54,7 +48,7 @@ enum ReadTarget {
     Key(
       "tls", UpstreamTLS.form, \.tls,
       "for `https://` only; files are named by absolute paths, are at most 1 MiB and in PEM")
-  } finish: { read, given in
+  }.form { read, given in
     if read.upstream?.scheme == .http { given.fitting("tls")?.report("needs an https:// upstream") }
     return read.upstream.map { .url($0, read.tls) }
   }
@@ -106,7 +100,7 @@ struct ReadFallback {
   var response: RouteResponse?
   var statusCodes = RouteFallback.replaceable
 
-  static let form = ConfigurationForm<ReadFallback>.mapping(
+  static let form = ConfigurationMapping(
     ReadFallback(),
     rules: [.atMostOne(["upstream", "respond"]), .some(["upstream", "respond"], "needs upstream or respond")]
   ) {
@@ -121,7 +115,7 @@ struct ReadFallback {
       "respond", RouteResponse.form, \.response,
       "a fixed response, with the keys of `respond`", missing: .words("this or `upstream`"), isDetailed: false)
     Key("statusCodes", statusCodes, \.statusCodes, "which answers are replaced. A response of an upstream never is")
-  }
+  }.form()
 
   private static let statusCodes = ConfigurationForm.set(
     of: ConfigurationForm<Int>(.integer(502...504), text: { "\($0)" }) { reader in
@@ -135,8 +129,8 @@ struct ReadFallback {
 // MARK: Redirects and fixed responses
 
 extension RouteRedirect {
-  static let form = ConfigurationForm<RouteRedirect>.mapping(
-    ReadRedirect(),
+  static let form = ConfigurationMapping(
+    RouteRedirect(),
     rules: [
       .atMostOne(["path", "prefix"]),
       .some(
@@ -144,28 +138,23 @@ extension RouteRedirect {
         "leads to where it came from; give scheme, host, port, path or prefix"),
     ]
   ) {
-    Key("status", status, \.redirect.status)
-    Key("scheme", scheme, \.redirect.scheme, missing: .words("the request's"))
+    Key("status", status, \.status)
+    Key("scheme", scheme, \.scheme, missing: .words("the request's"))
     Key(
       "host", .text(unless: RouteHost.problem(ofName:)).called("host name").map { RouteHost.normalized($0) },
-      \.redirect.host,
+      \.host,
       "without port: `host: www.example.com`", missing: .words("the request's"))
     Key(
-      "port", .integer(1...65535), \.redirect.port,
+      "port", .integer(1...65535), \.port,
       missing: .words("that of the scheme; the request's if neither scheme nor host is given"))
     Key(
-      "path", .path, \.path,
-      "in place of the whole path, at most 2048 bytes: `path: /sale`; this or `prefix`",
-      missing: .words("the request's"))
+      "path", .path, "in place of the whole path, at most 2048 bytes: `path: /sale`; this or `prefix`",
+      missing: .words("the request's"), put: { $0.path = .replaced($1) })
     Key(
-      "prefix", .path, \.prefix,
-      "in place of `match.pathPrefix`, at most 2048 bytes: `prefix: /v2`", missing: .words("the request's"))
-    Key("keepQuery", .boolean, \.redirect.keepQuery, "`false`: the location has no query")
-  } finish: { read, _ in
-    if let path = read.path { read.redirect.path = .replaced(path) }
-    if let prefix = read.prefix { read.redirect.path = .prefix(prefix) }
-    return read.redirect
-  }
+      "prefix", .path, "in place of `match.pathPrefix`, at most 2048 bytes: `prefix: /v2`",
+      missing: .words("the request's"), put: { $0.path = .prefix($1) })
+    Key("keepQuery", .boolean, \.keepQuery, "`false`: the location has no query")
+  }.form()
 
   private static let status = ConfigurationForm<Int>(
     .named("integer", .either(statuses.map { .integer($0...$0) })), text: { "\($0)" }
@@ -181,14 +170,8 @@ extension RouteRedirect {
   }
 }
 
-private struct ReadRedirect {
-  var redirect = RouteRedirect()
-  var path: String?
-  var prefix: String?
-}
-
 extension RouteResponse {
-  static let form = ConfigurationForm<RouteResponse>.mapping(
+  static let form: ConfigurationForm<RouteResponse> = ConfigurationMapping(
     RouteResponse(status: 200), rules: [.needs(["contentType"], "body", "is of no use without a body")]
   ) {
     Key("status", .integer(200...599), \.status, missing: .required("200 to 599"))
@@ -201,7 +184,7 @@ extension RouteResponse {
       .text { $0.isEmpty || !FieldSyntax.isValue($0.utf8) ? "must be a media type, such as application/json" : nil },
       \.contentType,
       "the body's type: `contentType: application/json`")
-  } finish: { response, given in
+  }.form { response, given in
     if given.fitting("status") != nil, [204, 205, 304].contains(response.status) {
       given["body"]?.report("a response with \(response.status) has no body")
     }
@@ -231,7 +214,7 @@ extension ConfigurationForm<String> {
       if isAuthority { _ = try Upstream(parsing: "http://\(text)") }
       return isAuthority ? nil : "must be a host, perhaps with a port\(otherwise)"
     } catch {
-      return error.message
+      return "\(error)"
     }
   }
 }
@@ -239,41 +222,37 @@ extension ConfigurationForm<String> {
 // MARK: Destinations
 
 extension DestinationPolicy {
-  static let form = ConfigurationForm<DestinationPolicy>.mapping(ReadPolicy()) {
-    Key(
-      "otherwise", .word, \.otherwise,
-      "decides about addresses in neither list", missing: .required("one of \(DestinationPolicyName.list)"))
-    Key("allow", networks, \.allow, "`10.1.0.0/16`, `2001:db8::/32`, or an address")
-    Key("deny", networks, \.deny, "takes precedence over `allow`")
-  } finish: { read, _ in
-    read.otherwise.flatMap { try? DestinationPolicy(allow: read.allow, deny: read.deny, otherwise: $0.otherwise) }
+  private static let words: [(word: String, value: Otherwise)] = [
+    ("any", .allowed), ("publicOnly", .publicOnly), ("none", .refused),
+  ]
+
+  static let form = mapping(ReadPolicy(), .required("one of \(words.map(\.word).joined(separator: ", "))"))
+
+  /// The targets of probes. Without `otherwise` these are the public addresses besides those of `allow`.
+  static let formOfTargets = mapping(ReadPolicy(otherwise: .publicOnly), .own)
+
+  private static func mapping(_ read: ReadPolicy, _ missing: Key<ReadPolicy>.Missing) -> ConfigurationForm<Self> {
+    ConfigurationMapping(read) {
+      Key("otherwise", .word(words), \.otherwise, "decides about addresses in neither list", missing: missing)
+      Key("allow", networks, \.allow, "`10.1.0.0/16`, `2001:db8::/32`, or an address")
+      Key("deny", networks, \.deny, "takes precedence over `allow`")
+    }.form { read, _ in
+      read.otherwise.flatMap { try? DestinationPolicy(allow: read.allow, deny: read.deny, otherwise: $0) }
+    }
   }
 
-  private static let networks = ConfigurationForm<[String]>(
-    .named("list of networks", .list(of: .text(nil), 0...Int.max))
-  ) {
-    $0.destinationNetworks()
-  }
+  private static let networks = ConfigurationForm.list(
+    of: ConfigurationForm<String>(.text(nil)) { reader in
+      reader.parse { network in
+        _ = try DestinationPolicy(allow: [network], otherwise: .refused)
+        return network
+      }
+    }
+  ).called("list of networks")
 }
 
 private struct ReadPolicy {
-  var otherwise: DestinationPolicyName?
+  var otherwise: DestinationPolicy.Otherwise?
   var allow: [String] = []
   var deny: [String] = []
-}
-
-extension ConfigurationReader {
-  /// Networks of a ``DestinationPolicy``.
-  func destinationNetworks() -> [String]? {
-    elements()?.compactMap { element in
-      element.read(as: .string) { network in
-        do throws(DestinationPolicy.InvalidNetwork) {
-          _ = try DestinationPolicy(allow: [network], otherwise: .refused)
-          return nil
-        } catch {
-          return error.description
-        }
-      }
-    }
-  }
 }

@@ -1,4 +1,3 @@
-import Weir
 import WeirHTTP
 import WeirResolver
 import WeirTransport
@@ -6,7 +5,7 @@ import WeirTransport
 // How the endpoints of an upstream are found, balanced and judged.
 
 extension ResolveSettings {
-  static let form = ConfigurationForm<ResolveSettings>.mapping(ResolveSettings()) {
+  static let form: ConfigurationForm<ResolveSettings> = ConfigurationMapping(ResolveSettings()) {
     Key("minimum", .seconds(1...60), \.minimum, "the shortest time between two lookups")
     Key(
       "maximum", .seconds(1...3600), \.maximum,
@@ -19,30 +18,26 @@ extension ResolveSettings {
       name servers for this entry alone, on port 53 unless one is given: `servers: ["10.0.0.2:53", \
       "[2001:db8::2]:53"]`
       """, missing: .words("those of the system"))
-  } finish: { settings, given in
-    if !given.has("maximum") {
-      settings.maximum = max(settings.maximum, settings.minimum)
-    } else if settings.maximum < settings.minimum {
-      let minimum = ConfigurationDuration.text(settings.minimum)
-      given.fitting("maximum")?.report("must be at least minimum, \(minimum)s")
-    }
+  }.form { settings, given in
+    let minimum = ConfigurationDuration.text(settings.minimum)
+    given.require("maximum", &settings.maximum, atLeast: settings.minimum, "minimum, \(minimum)s")
     return settings
   }
 
   private static let servers = ConfigurationForm<ResolverServers>(.list(of: .text(nil), 1...4)) { reader in
     let empty = "holds no server; leave the key out to ask those of the system"
     guard let list = reader.elements(0...Int.max, "servers", empty: empty) else { return nil }
-    let texts = list.compactMap { element in element.read(as: .string, unless: { problem(ofServers: [$0]) }) }
-    if texts.count == list.count, let problem = problem(ofServers: texts) { reader.report(problem) }
-    return try? ResolverServers(parsing: texts)
-  }
-
-  private static func problem(ofServers texts: [String]) -> String? {
+    let texts = list.compactMap { element in
+      element.parse { text in
+        _ = try ResolverServers(parsing: [text])
+        return text
+      }
+    }
     do {
-      _ = try ResolverServers(parsing: texts)
-      return nil
+      return try ResolverServers(parsing: texts)
     } catch {
-      return error.description
+      if texts.count == list.count { reader.report("\(error)") }
+      return nil
     }
   }
 }
@@ -53,23 +48,24 @@ struct ReadBalance {
   var key: RequestKey?
   var factor: Double? = 1.25
 
-  private static let words = ["leastRequests", "roundRobin", "consistentHash"]
+  private static let policies = ConfigurationForm<EndpointSettings.Balance>.word([
+    ("leastRequests", .leastRequests), ("roundRobin", .roundRobin), ("consistentHash", .consistentHash()),
+  ])
 
   /// A word, or a mapping of a policy and its key.
   static let form = ConfigurationForm<ReadBalance>(
-    .either([.words(Array(words.prefix(2))), mapping.shape]),
-    text: { $0.policy == .leastRequests ? words[0] : $0.policy == .roundRobin ? words[1] : nil }
+    .either([.words(["leastRequests", "roundRobin"]), mapping.shape]), text: { policies.text($0.policy) }
   ) { reader in
     if case .mapping = reader.node.content { return mapping.read(reader) }
-    guard let word = reader.word(among: words) else { return nil }
-    if word == "consistentHash" {
+    guard let policy = policies.read(reader) else { return nil }
+    if case .consistentHash = policy {
       reader.report("needs a key: write { policy: consistentHash, key: client }")
       return nil
     }
-    return ReadBalance(policy: word == "roundRobin" ? .roundRobin : .leastRequests)
+    return ReadBalance(policy: policy)
   }
 
-  private static let mapping = ConfigurationForm<ReadBalance>.mapping(
+  private static let mapping: ConfigurationForm<ReadBalance> = ConfigurationMapping(
     ReadBalance(),
     rules: [
       .belong(
@@ -77,10 +73,7 @@ struct ReadBalance {
         "client, header NAME or cookie NAME")
     ]
   ) {
-    Key(
-      "policy",
-      .word([(words[0], .leastRequests), (words[1], .roundRobin), (words[2], .consistentHash())]),
-      \.policy, missing: .required("leastRequests, roundRobin or consistentHash"))
+    Key("policy", policies, \.policy, missing: .required("leastRequests, roundRobin or consistentHash"))
     Key(
       "key", .key(), \.key,
       """
@@ -90,7 +83,7 @@ struct ReadBalance {
     Key(
       "factor", .off(or: .number(EndpointSettings.factors)), \.factor,
       "an endpoint with more than this times its part of the requests under way passes on")
-  } finish: { read, given in
+  }.form { read, given in
     if case .consistentHash = read.policy { read.policy = .consistentHash(factor: read.factor) }
     return given.fitting("policy") == nil ? nil : read
   }
@@ -98,9 +91,7 @@ struct ReadBalance {
 
 extension OutlierSettings {
   /// An empty mapping has all defaults.
-  static let form = ConfigurationForm<OutlierSettings?>.mappingOrOff(
-    OutlierSettings(), on: "it is on by default: leave the key out, or write {}"
-  ) {
+  static let form: ConfigurationForm<OutlierSettings?> = ConfigurationMapping(OutlierSettings()) {
     Key("consecutiveFailures", .integer(consecutiveRange), \.consecutiveFailures, "failures in a row")
     Key("failureRatio", .number(ratios), \.failureRatio, "failed ÷ ended attempts")
     Key(
@@ -117,20 +108,16 @@ extension OutlierSettings {
     Key(
       "maximumShare", .number(EndpointSettings.shares), \.maximumShare,
       "of the endpoints of one priority, rounded down")
-  } finish: { settings, given in
-    if !given.has("longest") {
-      settings.longest = max(settings.longest, settings.ejectFor)
-    } else if settings.longest < settings.ejectFor {
-      let ejectFor = ConfigurationDuration.text(settings.ejectFor)
-      given.fitting("longest")?.report("must be at least ejectFor, \(ejectFor)s")
-    }
+  }.formOrOff(on: "it is on by default: leave the key out, or write {}") { settings, given in
+    let ejectFor = ConfigurationDuration.text(settings.ejectFor)
+    given.require("longest", &settings.longest, atLeast: settings.ejectFor, "ejectFor, \(ejectFor)s")
     return settings
   }
 }
 
 extension EndpointCheck {
   /// An empty mapping checks that endpoints can be connected to.
-  static let form = ConfigurationForm<EndpointCheck?>.mappingOrOff(
+  static let form: ConfigurationForm<EndpointCheck?> = ConfigurationMapping(
     EndpointCheck(),
     rules: [.needs(["method", "host", "headers", "status"], "path", "is of no use without path: nothing is sent")]
   ) {
@@ -154,13 +141,9 @@ extension EndpointCheck {
       "unhealthyAfter", .integer(CheckThresholds.range), \.thresholds.unhealthyAfter,
       "bad checks in a row: the endpoint gets no requests")
     Key("healthyAfter", .integer(CheckThresholds.range), \.thresholds.healthyAfter, "good ones: it gets requests again")
-  } finish: { check, given in
-    if !given.has("timeout") {
-      check.timeout = min(check.timeout, check.interval)
-    } else if check.timeout > check.interval {
-      let interval = ConfigurationDuration.text(check.interval)
-      given.fitting("timeout")?.report("must be at most interval, \(interval)s")
-    }
+  }.formOrOff { check, given in
+    let interval = ConfigurationDuration.text(check.interval)
+    given.require("timeout", &check.timeout, atMost: check.interval, "interval, \(interval)s")
     return check
   }
 

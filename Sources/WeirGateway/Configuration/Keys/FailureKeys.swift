@@ -4,7 +4,7 @@ import WeirHTTP
 // The limits on the attempts at an upstream. Each has its defaults; a key changes one of them.
 
 extension RouteRetryRules {
-  static let form = ConfigurationForm<RouteRetryRules>.mapping(RouteRetryRules()) {
+  static let form: ConfigurationForm<RouteRetryRules> = ConfigurationMapping(RouteRetryRules()) {
     Key("limit", .integer(0...10), \.limit, "attempts after the first")
     Key("statusCodes", .set(of: statusCode), \.statusCodes, "responses that are retried, besides failed connections")
     Key(
@@ -19,7 +19,7 @@ extension RouteRetryRules {
     Key(
       "budget", RetryBudget.form, \.budget,
       "bounds the retries to the upstream; `off`: only the other keys do", missing: .words("as below"))
-  } finish: { rules, given in
+  }.form { rules, given in
     if let text = rules.idleness { given.reader.warn("retries nothing: \(text)") }
     return rules
   }
@@ -40,12 +40,12 @@ extension RouteRetryRules {
 }
 
 extension RetryBudget {
-  static let form = ConfigurationForm<RetryBudget?>.mappingOrOff(RetryBudget()) {
+  static let form = ConfigurationMapping(RetryBudget()) {
     Key("ratio", .number(0...1), \.ratio, "retries per request")
     Key("minimumPerSecond", .number(0...1_000_000), \.minimumPerSecond, "retries per second that need no requests")
     Key("burst", .number(0...1_000_000), \.burst, "further retries while the upstream is new, for one window")
     Key("window", .seconds(windows), \.window, "the period over which both are counted")
-  }
+  }.formOrOff()
 }
 
 extension CircuitBreaker {
@@ -53,19 +53,17 @@ extension CircuitBreaker {
     "leave it out: a circuit lets a share of the requests through, which follows their failures"
 
   /// An empty mapping is a breaker with all defaults.
-  static let form = ConfigurationForm<CircuitBreaker?>.mappingOrOff(
+  static let form = ConfigurationMapping(
     CircuitBreaker(), misplaced: ["openFor": isGone, "halfOpenProbes": isGone]
   ) {
     Key("failureRatio", .number(0.01...1), \.failureRatio, "failed ÷ ended attempts from which on requests are refused")
     Key("minimumRequests", .integer(1...1_000_000), \.minimumRequests, "attempts that must have ended in the window")
     Key("window", .seconds(windows), \.window, "the period over which attempts are counted")
-  }
+  }.formOrOff()
 }
 
 extension OverloadSettings {
-  static let form = ConfigurationForm<OverloadSettings?>.mappingOrOff(
-    OverloadSettings(), on: "it is on by default: leave the key out, or write {}"
-  ) {
+  static let form: ConfigurationForm<OverloadSettings?> = ConfigurationMapping(OverloadSettings()) {
     Key("wait", .seconds(waits), \.wait, "how long a request waits at most for the limit")
     Key(
       "waitOverloaded", .seconds(0...waits.upperBound), \.waitOverloaded,
@@ -90,24 +88,16 @@ extension OverloadSettings {
       whether the client's `Priority: u=N` decides which waiting request goes first (below); only for clients that \
       are all your own
       """)
-  } finish: { settings, given in
-    if !given.has("waitOverloaded") {
-      settings.waitOverloaded = min(settings.waitOverloaded, settings.wait)
-    } else if settings.waitOverloaded > settings.wait {
-      let wait = ConfigurationDuration.text(settings.wait)
-      given.fitting("waitOverloaded")?.report("must be at most wait, \(wait)s")
-    }
-    if !given.has("initial") {
-      settings.initial = max(settings.initial, settings.minimum)
-    } else if settings.initial < settings.minimum {
-      given.fitting("initial")?.report("must be at least minimum, \(settings.minimum)")
-    }
+  }.formOrOff(on: "it is on by default: leave the key out, or write {}") { settings, given in
+    let wait = ConfigurationDuration.text(settings.wait)
+    given.require("waitOverloaded", &settings.waitOverloaded, atMost: settings.wait, "wait, \(wait)s")
+    given.require("initial", &settings.initial, atLeast: settings.minimum, "minimum, \(settings.minimum)")
     return settings
   }
 }
 
 extension HedgePlan {
-  static let form = ConfigurationForm<HedgePlan?>.mappingOrOff(
+  static let form: ConfigurationForm<HedgePlan?> = ConfigurationMapping(
     ReadHedge(),
     rules: [.one(["after", "quantile"], "needs one of after (such as 200ms) and quantile (such as 0.95)")]
   ) {
@@ -119,7 +109,7 @@ extension HedgePlan {
       there is no hedge
       """)
     Key("limit", .integer(1...4), \.limit, "second attempts per request")
-  } finish: { read, _ in
+  }.formOrOff { read, _ in
     let delay = read.after.map(HedgeDelay.seconds) ?? read.quantile.map(HedgeDelay.quantile)
     return delay.map { HedgePlan(delay: $0, limit: read.limit) }
   }

@@ -23,11 +23,11 @@ extension HeaderRules {
 
   private static func form(of messages: Messages, set: String, add: String, remove: String) -> ConfigurationForm<Self> {
     let name = ConfigurationForm.text { problem(removing: $0, from: messages) }
-    return .mapping(HeaderRules()) {
+    return ConfigurationMapping(HeaderRules()) {
       Key("set", HeaderRule.list { problem(setting: $0, of: messages) }, \.set, set)
       Key("add", HeaderRule.list { problem(adding: $0, to: messages) }, \.add, add)
       Key("remove", .list(of: name).called("list of names"), \.remove, remove)
-    } finish: { rules, given in
+    }.form { rules, given in
       var names: Set<String> = []
       if let set = given["set"], case .mapping = set.node.content {
         for entry in set.entries() ?? [] where !names.insert(FieldSyntax.lowercased(entry.key)).inserted {
@@ -102,7 +102,7 @@ extension CompressionRules {
       "`true`: gzip and deflate are removed before requests go to the upstream")
   }
 
-  static let form = ConfigurationForm<CompressionRules?>.mappingOrOff(mapping, on: "write { responses: gzip }") {
+  static let form: ConfigurationForm<CompressionRules?> = mapping.formOrOff(on: "write { responses: gzip }") {
     rules, given in
     if rules.isIdle { given.reader.warn("codes nothing; give responses, decodeResponses or decodeRequests") }
     return rules

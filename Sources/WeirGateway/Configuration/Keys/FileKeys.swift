@@ -46,9 +46,7 @@ struct ReadFile {
 // MARK: The access log
 
 extension AccessLogSettings {
-  static let form = ConfigurationForm<AccessLogSettings?>.mappingOrOff(
-    AccessLogSettings(to: .standardError), on: "write { to: stderr }, or the path of a file"
-  ) {
+  static let form: ConfigurationForm<AccessLogSettings?> = ConfigurationMapping(AccessLogSettings(to: .standardError)) {
     Key(
       "to", Target.form, \.target,
       "the absolute path of a file or FIFO, `stderr` or `stdout`: `to: /var/log/weir/access.log`",
@@ -63,7 +61,7 @@ extension AccessLogSettings {
     Key(
       "sampleSuccesses", .number(0...1), \.sampleSuccesses,
       "the share of requests below 400 that have a line. All others have one, and so have responses that were cut")
-  } finish: { settings, given in
+  }.formOrOff(on: "write { to: stderr }, or the path of a file") { settings, given in
     settings.fields = given["fields"]?.accessLogFields(in: settings.format) ?? []
     return given.fitting("to") == nil ? nil : settings
   }
@@ -72,23 +70,13 @@ extension AccessLogSettings {
 extension AccessLogSettings.Target {
   fileprivate static let form = ConfigurationForm<Self>(
     .named("path, `stderr` or `stdout`", .text("^(?:/.*|stderr|stdout)$"))
-  ) { $0.accessLogTarget() }
-}
-
-extension ConfigurationReader {
-  fileprivate func accessLogTarget() -> AccessLogSettings.Target? {
-    guard let text = read(as: .string) else { return nil }
-    switch text {
-    case "stderr": return .standardError
-    case "stdout": return .standardOutput
-    case _ where text.hasPrefix("/"):
-      guard let problem = Self.problem(logFile: text) else { return .file(text) }
-      report(problem)
-      return nil
-    default:
-      report("expected the absolute path of a file, stderr or stdout")
-      return nil
+  ) { reader in
+    let text = reader.read(as: .string) { text in
+      if ["stderr", "stdout"].contains(text) { return nil }
+      return text.hasPrefix("/")
+        ? problem(logFile: text) : "expected the absolute path of a file, stderr or stdout"
     }
+    return text.map { $0 == "stderr" ? .standardError : $0 == "stdout" ? .standardOutput : .file($0) }
   }
 
   /// The reason why a file can't be appended to, or made.
@@ -102,7 +90,9 @@ extension ConfigurationReader {
     let directory = end == path.startIndex ? "/" : String(path[..<end])
     return access(directory, W_OK | X_OK) == 0 ? nil : "can't be made in \(quoted(directory)): \(Errno.current)"
   }
+}
 
+extension ConfigurationReader {
   fileprivate func accessLogFields(in format: AccessLogSettings.Format) -> [AccessLogSettings.Field]? {
     var keys: Set<String> = []
     return elements(0...AccessLogSettings.mostFields, "fields")?.compactMap { element in
@@ -124,14 +114,14 @@ extension ConfigurationReader {
 // MARK: Traces, and identifiers of requests
 
 extension TraceSettings {
-  static let form = ConfigurationForm<TraceSettings?>.mappingOrOff(TraceSettings()) {
+  static let form = ConfigurationMapping(TraceSettings()) {
     Key("begin", .boolean, \.begins, "whether a request without a valid `traceparent` begins a trace")
     Key("sample", .number(0...1), \.sample, "the share of the traces begun here that are sampled")
-  }
+  }.formOrOff()
 }
 
 extension RequestIDSettings {
-  static let form = ConfigurationForm<RequestIDSettings?>.mappingOrOff(RequestIDSettings()) {
+  static let form = ConfigurationMapping(RequestIDSettings()) {
     Key(
       "header", .text(unless: HeaderRules.problem(settingEverywhere:)).called("name"), \.header,
       "the field of the identifier")
@@ -141,7 +131,7 @@ extension RequestIDSettings {
       whether a client's identifier of 1 to \(RequestIDSettings.longest) visible octets is kept; `false`: each \
       request gets a new one
       """)
-  }
+  }.formOrOff()
 }
 
 extension HeaderRules {

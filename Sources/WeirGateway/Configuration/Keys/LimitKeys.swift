@@ -3,7 +3,7 @@ import WeirHTTP
 // The limits on the requests of a route, and the protocols to which they may switch.
 
 extension RateLimit {
-  private static let form = ConfigurationForm<RateLimit>.mapping(
+  private static let form: ConfigurationForm<RateLimit> = ConfigurationMapping(
     ReadLimit(), misplaced: ["scope": "the limit is this gateway's"]
   ) {
     Key(
@@ -24,59 +24,48 @@ extension RateLimit {
         """,
       prefix: "the first bits of an IPv6 address that are one client; only with `client`",
       enforce: "`false`: requests beyond the limit are counted, and go on")
-  } finish: { read, given in
+  }.form { read, given in
     let key = read.key(given)
     guard given.fitting("name") != nil, let rate = read.rate else { return nil }
-    var limit = RateLimit(read.name, rate, burst: read.burst, key: key)
-    limit.enforces = read.enforces
-    return limit
+    return RateLimit(read.name, rate, burst: read.burst, key: key, enforces: read.enforces)
   }
 
-  static let list = ConfigurationForm<[RateLimit]>(.list(of: form.shape, 1...RouteLimits.mostRates)) { reader in
-    var lines: [String: Int] = [:]
-    return reader.elements(1...RouteLimits.mostRates, "limits")?.compactMap { element in
-      guard let limit = form.read(element) else { return nil }
-      if let line = lines.updateValue(element.node.position.line, forKey: limit.name) {
-        element.report("another limit of this route is named \(quoted(limit.name)) (line \(line)); names must differ")
-      }
-      return limit
-    }
+  static let list = ConfigurationForm.list(of: form, 1...RouteLimits.mostRates, "limits", unlike: \.name) {
+    "another limit of this route is named \(quoted($0)) (line \($1)); names must differ"
   }
 
   private static let rate = ConfigurationForm<RequestRate>(
     .named("rate", .text(ConfigurationPattern.rate(upTo: mostPerSecond)))
   ) { reader in
-    reader.read(as: .rate) {
+    reader.read(as: rates) {
       $0.count >= 1 && $0.count <= mostPerSecond * $0.period ? nil : "must be 1/h to \(mostPerSecond)/s"
     }
+  }
+
+  /// `100/s`, `1000/m`, `5/h`.
+  private static let rates = ConfigurationKind<RequestRate>(name: "a rate such as 100/s, 1000/m or 5/h") { scalar in
+    guard case .string(let text) = scalar else { return nil }
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count == 2, !parts[0].isEmpty, parts[0].utf8.allSatisfy(\.isDigit) else { return nil }
+    let periods: [Substring: Int] = ["s": 1, "m": 60, "h": 3600]
+    // A number that is too large for an integer is out of the rate's range too.
+    return periods[parts[1]].map { RequestRate(Int(parts[0]) ?? .max, per: $0) }
   }
 }
 
 extension ConcurrencyLimit {
-  private static let form = ConfigurationForm<ConcurrencyLimit>.mapping(ReadLimit()) {
+  private static let form: ConfigurationForm<ConcurrencyLimit> = ConfigurationMapping(ReadLimit()) {
     Key(
       "limit", .integer(limits), \.limit, missing: .required("the number of requests that may be under way at one time")
     )
 
     ReadLimit.keys(key: "as in `rateLimits`", prefix: "as in `rateLimits`", enforce: "as in `rateLimits`")
-  } finish: { read, given in
-    guard let count = read.limit else { return nil }
-    var limit = ConcurrencyLimit(count, key: read.key(given))
-    limit.enforces = read.enforces
-    return limit
+  }.form { read, given in
+    read.limit.map { ConcurrencyLimit($0, key: read.key(given), enforces: read.enforces) }
   }
 
-  static let list = ConfigurationForm<[ConcurrencyLimit]>(
-    .list(of: form.shape, 1...RouteLimits.mostConcurrency)
-  ) { reader in
-    var lines: [String: Int] = [:]
-    return reader.elements(1...RouteLimits.mostConcurrency, "limits")?.compactMap { element in
-      guard let limit = form.read(element) else { return nil }
-      if let line = lines.updateValue(element.node.position.line, forKey: limit.label) {
-        element.report("another limit of this route has the same key (line \(line)); keys must differ")
-      }
-      return limit
-    }
+  static let list = ConfigurationForm.list(of: form, 1...RouteLimits.mostConcurrency, "limits", unlike: \.label) {
+    "another limit of this route has the same key (line \($1)); keys must differ"
   }
 }
 
@@ -125,23 +114,6 @@ extension LimitKey {
   }
 }
 
-extension ConfigurationKind<RequestRate> {
-  /// `100/s`, `1000/m`, `5/h`.
-  static var rate: Self {
-    Self(name: "a rate such as 100/s, 1000/m or 5/h") { scalar in
-      guard case .string(let text) = scalar else { return nil }
-      let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-      guard parts.count == 2, parts[0].utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains) else {
-        return nil
-      }
-      let periods: [Substring: Int] = ["s": 1, "m": 60, "h": 3600]
-      // A number that is too large for an integer is out of the rate's range too.
-      guard let period = periods[parts[1]], !parts[0].isEmpty else { return nil }
-      return RequestRate(Int(parts[0]) ?? .max, per: period)
-    }
-  }
-}
-
 // MARK: Tunnels
 
 extension TunnelRule {
@@ -154,7 +126,7 @@ extension TunnelRule {
     }
   }()
 
-  private static let mapping = ConfigurationForm<TunnelRule>.mapping(TunnelRule(protocols: [])) {
+  private static let mapping: ConfigurationForm<TunnelRule> = ConfigurationMapping(TunnelRule(protocols: [])) {
     Key(
       "protocols", protocols, \.protocols,
       "names, perhaps with a version (`name/1`), of at most 64 bytes, in any case; not `h2c`",
@@ -163,7 +135,7 @@ extension TunnelRule {
       "idleTimeout", .seconds(0.1...86_400), \.idleTimeout,
       "a tunnel without a byte from either side for so long is closed")
     Key("limit", .integer(1...100_000), \.limit, "tunnels of the route at once")
-  } finish: { rule, _ in
+  }.form { rule, _ in
     rule.protocols.isEmpty ? nil : rule
   }
 

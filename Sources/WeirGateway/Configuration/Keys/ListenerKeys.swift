@@ -109,44 +109,40 @@ extension ListenerSettings {
     return hints
   }()
 
-  private static let address = ConfigurationForm<SocketAddress>(.named("address", .text(nil))) { reader in
-    guard let text = reader.read(as: .string) else { return nil }
-    do {
-      return try SocketAddress(parsing: text)
-    } catch {
-      reader.report("\(error); write an address and a port, such as 127.0.0.1:8080, [::1]:8080 or :8080, or unix:/path")
-      return nil
+  private static let address = ConfigurationForm<SocketAddress>(.named("address", .text(nil))) {
+    $0.parse(SocketAddress.init(parsing:)) {
+      "\($0); write an address and a port, such as 127.0.0.1:8080, [::1]:8080 or :8080, or unix:/path"
     }
   }
 
   // MARK: The list
 
-  private static let element = ConfigurationForm<ReadListener>.mapping(mapping) {
-    (settings: inout ListenerSettings, given) -> ReadListener? in
-    guard let name = given.fitting("name"), let address = given.fitting("address") else { return nil }
-    if settings.proxyProtocol, settings.trustedProxies == ClientNetworks() {
-      given.reader.warn("no connection begins with a PROXY header, as trustedProxies is empty")
-    }
-    return ReadListener(settings: settings, name: name, address: address)
-  }
-
   /// All listeners, whose names and addresses differ.
   static let list = ConfigurationForm<[ListenerSettings]>(.list(of: mapping.shape, 1...maximumCount)) { reader in
     let elements = reader.elements(1...maximumCount, "listeners", orElse: ", or leave the key out")
     var names: [String: Int] = [:], addresses: [SocketAddress: Int] = [:]
-    guard let listeners = elements?.compactMap({ element.read($0) }) else { return nil }
-    for listener in listeners {
-      let settings = listener.settings
-      note(settings.name, in: &names, at: listener.name, "named \(quoted(settings.name))")
-      warnOfOverlap(of: settings.address, with: addresses, at: listener.address)
-      note(settings.address, in: &addresses, at: listener.address, "at this address")
+    guard var listeners = elements?.compactMap({ element($0, &names, &addresses) }) else { return nil }
+    let reserved = Set(listeners.flatMap { $0.tls?.forward.names ?? [] }).sorted()
+    for index in listeners.indices { listeners[index].reservedFields = reserved }
+    return listeners
+  }
+
+  /// - Parameters:
+  ///   - names: The lines of the names of the listeners before.
+  ///   - addresses: Those of their addresses.
+  private static func element(
+    _ reader: ConfigurationReader, _ names: inout [String: Int], _ addresses: inout [SocketAddress: Int]
+  ) -> ListenerSettings? {
+    guard let entries = reader.mappingEntries() else { return nil }
+    let (settings, given) = mapping.read(reader, entries)
+    guard let name = given.fitting("name"), let address = given.fitting("address") else { return nil }
+    if settings.proxyProtocol, settings.trustedProxies == ClientNetworks() {
+      reader.warn("no connection begins with a PROXY header, as trustedProxies is empty")
     }
-    let reserved = Set(listeners.flatMap { $0.settings.tls?.forward.names ?? [] }).sorted()
-    return listeners.map { listener in
-      var settings = listener.settings
-      settings.reservedFields = reserved
-      return settings
-    }
+    note(settings.name, in: &names, at: name, "named \(quoted(settings.name))")
+    warnOfOverlap(of: settings.address, with: addresses, at: address)
+    note(settings.address, in: &addresses, at: address, "at this address")
+    return settings
   }
 
   private static func note<Value: Hashable>(
@@ -168,11 +164,4 @@ extension ListenerSettings {
     guard let other = others.min(by: { $0.value < $1.value }) else { return }
     reader.warn("overlaps with \(other.key) of another listener (line \(other.value))")
   }
-}
-
-/// A listener with the values that name it.
-private struct ReadListener {
-  let settings: ListenerSettings
-  let name: ConfigurationReader
-  let address: ConfigurationReader
 }

@@ -1,4 +1,3 @@
-import Weir
 import WeirHTTP
 import WeirIO
 import WeirTLS
@@ -27,7 +26,9 @@ extension ListenerTLS {
       `true`: a client that names a host of no certificate gets the alert `unrecognized_name`, and a request for a \
       host that the connection's certificate does not cover 421
       """)
-    Key("minimumVersion", .served, \.rules.minimumVersion, "the oldest version that is spoken")
+    Key(
+      "minimumVersion", .version([("1.2", .v1_2), ("1.3", .v1_3)]), \.rules.minimumVersion,
+      "the oldest version that is spoken")
     Key(
       "clientCA", .file, \.clientCA,
       "a PEM file of the authorities of clients' certificates; without it clients are asked for none")
@@ -47,11 +48,11 @@ extension ListenerTLS {
     let (tls, given) = mapping.read(reader, entries)
     guard reader.findings.problems.count == problems else { return nil }
     let pairs = given["certificates"]?.elements()?.flatMap { ["certificate", "key"].map($0.child) } ?? []
-    reader.check(tls.files, (pairs + [given["clientCA"], given["ticketKeys"]]).compactMap(\.self))
+    reader.check(tls, (pairs + [given["clientCA"], given["ticketKeys"]]).compactMap(\.self))
     return tls
   }
 
-  private static let pair = ConfigurationForm<Pair>.mapping(Pair(certificate: "", key: "")) {
+  private static let pair = ConfigurationMapping(Pair(certificate: "", key: "")) {
     Key(
       "certificate", .file, \.certificate,
       "a PEM file: the server's own certificate first, then those that lead to its authority",
@@ -60,16 +61,16 @@ extension ListenerTLS {
       "key", .file, \.key,
       "a PEM file with its private key, without passphrase",
       missing: .required("it names the file of the certificate's private key, in PEM"))
-  }
+  }.form()
 }
 
 extension ListenerTLS.Forwarding {
-  fileprivate static let form = ConfigurationForm<Self>.mapping(Self()) {
+  fileprivate static let form: ConfigurationForm<Self> = ConfigurationMapping(Self()) {
     Key("subject", field, \.subject, "the field that gets its subject, as RFC 2253 writes it: `CN=me,O=Example`")
     Key(
       "certificate", field, \.certificate,
       "the field that gets the certificate, as RFC 9440 writes it; `Client-Cert` is its standard name")
-  } finish: { forward, given in
+  }.form { forward, given in
     if let subject = forward.subject, let certificate = forward.certificate,
       FieldSyntax.isSameName(subject, certificate)
     {
@@ -81,54 +82,28 @@ extension ListenerTLS.Forwarding {
   private static let field = ConfigurationForm.text { HeaderRules.problem(setting: $0, of: .requests) }.called("name")
 }
 
-extension ConfigurationForm<TLSConfiguration.Version> {
-  static var tlsVersion: Self {
-    let kind = ConfigurationKind<Value>(name: "1.2 or 1.3") { scalar in
-      switch scalar {
-      case .string("1.2"), .float(1.2): .tls12
-      case .string("1.3"), .float(1.3): .tls13
-      default: nil
-      }
-    }
-    return Self(.words(["1.2", "1.3"]), text: { $0 == .tls13 ? "1.3" : "1.2" }, read: { $0.read(as: kind) })
-  }
-}
-
-extension ConfigurationForm<TLSSettings.Version> {
-  fileprivate static var served: Self {
-    ConfigurationForm<TLSConfiguration.Version>.tlsVersion.map(back: { $0 == .v1_3 ? .tls13 : .tls12 }) {
-      $0 == .tls13 ? .v1_3 : .v1_2
-    }
-  }
-}
-
 extension ConfigurationReader {
   /// Reports what is wrong with the files of a TLS that is served. Files that are used are looked at by that TLS itself,
   /// so only those with problems are noted.
   ///
   /// - Parameter readers: The values that name the files.
-  func check(_ files: TLSFiles, _ readers: [ConfigurationReader]) {
+  func check(_ tls: ListenerTLS, _ readers: [ConfigurationReader]) {
     let problems = findings.problems.count
-    let marks = files.paths.map { ($0, FileMark(ofFile: $0)) }
+    let marks = tls.paths.map { ($0, FileMark(ofFile: $0)) }
     defer {
       if findings.problems.count > problems { for (path, mark) in marks { findings.reads?.note(path, mark) } }
     }
     var all: [[UInt8]] = []
     for (index, reader) in readers.enumerated() {
       do {
-        all.append(try files.read(index))
+        all.append(try tls.read(index))
       } catch {
         reader.report(error.description)
       }
     }
     guard all.count == readers.count else { return }
-    do throws(TLSFilesProblem) {
-      let settings = try files.settings(of: all)
-      do {
-        _ = try TLSServerContext(settings)
-      } catch {
-        throw files.problem(error)
-      }
+    do {
+      _ = try tls.context(of: all)
     } catch {
       (error.file.map { readers[$0] } ?? self).report(error.description)
     }

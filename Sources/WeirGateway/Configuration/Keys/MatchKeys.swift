@@ -9,7 +9,7 @@ struct ReadMatch {
   var prefix: String?
   var pattern: String?
 
-  static let form = ConfigurationForm<RouteMatch>.mapping(mapping) { read, _ in
+  static let form: ConfigurationForm<RouteMatch> = mapping.form { read, _ in
     let path =
       read.exact.map(PathMatch.exact) ?? read.prefix.map(PathMatch.prefix) ?? read.pattern.map(PathMatch.pattern)
     if let path { read.match.path = path }
@@ -72,19 +72,15 @@ struct ReadMatch {
     ].map { ($0, "it belongs into the route") })
 
   private static let hosts: ConfigurationForm<[String]> = {
-    let counts = 1...mostHosts
     let host = ConfigurationForm.text(unless: { RouteHost.problem($0) }).called("host name").map {
       RouteHost.normalized($0)
     }
-    return ConfigurationForm(.either([host.shape, .list(of: .text(nil), counts)])) { reader in
-      guard case .sequence = reader.node.content else { return [host.read(reader)].compactMap(\.self) }
-      var hosts: [String] = []
-      for element in reader.elements(counts, "hosts") ?? [] {
-        guard let host = host.read(element) else { continue }
-        if hosts.contains(host) { element.report("\(quoted(host)) is already in this list") }
-        hosts.append(host)
-      }
-      return hosts
+    let list = ConfigurationForm.list(of: host, 1...mostHosts, "hosts", unlike: \.self) { host, _ in
+      "\(quoted(host)) is already in this list"
+    }
+    return ConfigurationForm(.either([host.shape, list.shape])) { reader in
+      if case .sequence = reader.node.content { return list.read(reader) }
+      return [host.read(reader)].compactMap(\.self)
     }
   }()
 
@@ -145,7 +141,7 @@ struct ReadMatch {
         "present", .boolean, \.present,
         "whether there is such \(isOfField ? "a field" : "an item"), whatever its value")
     }
-    let rule = ConfigurationForm<ValueCondition>.mapping(mapping) { read, _ in
+    let rule: ConfigurationForm<ValueCondition> = mapping.form { read, _ in
       read.prefix.map { .prefix(Array($0.utf8)) } ?? read.present.map { .present($0) }
     }
     return ConfigurationForm(.either([.text(nil), rule.shape])) { reader in

@@ -13,7 +13,7 @@ struct ReadRoute {
   /// The keys; nil only while they are read.
   var given: ConfigurationGiven?
 
-  static let form = ConfigurationForm<ReadRoute>.mapping(mapping) { route, given in
+  static let form: ConfigurationForm<ReadRoute> = mapping.form { route, given in
     route.given = given
     route.check(given)
     return route
@@ -151,7 +151,7 @@ struct ReadRoute {
       "responseHeaders", HeaderRules.ofResponses, \.route.responseHeaders,
       "changes to the upstream's responses, or to the route's own; not to errors of the gateway")
     Key(
-      "timeout", .timeout, \.route.timeout,
+      "timeout", timeout, \.route.timeout,
       """
       covers all attempts and the waits between them. Before them, the body has the same time to arrive. It ends with \
       the head of a response that streams
@@ -172,6 +172,15 @@ struct ReadRoute {
       which of the upstream's addresses may be connected to: `destinationPolicy: { otherwise: publicOnly, allow: \
       [10.1.0.0/16] }`
       """)
+  }
+
+  /// The time of a whole request.
+  private static let timeout = ConfigurationForm<Duration>(
+    .duration(ConfigurationDuration.least...86_400), text: { ConfigurationDuration.text(seconds: $0 / .seconds(1)) }
+  ) { reader in
+    reader.read(as: .duration) {
+      $0 > .zero && $0 <= .seconds(86_400) ? nil : "must be more than 0 and at most 1 day"
+    }
   }
 
   static let streamSilence = "`\(ConfigurationDuration.text(seconds: Route.defaultStreamSilence))`"
@@ -251,20 +260,6 @@ extension ConfigurationReader {
       guard case .scalar(let scalar) = key.node.content, scalar.value == .string("user") else { continue }
       key.report("nobody is asked for a name here; give the route auth, or choose another key")
     }
-  }
-}
-
-extension ConfigurationForm<Duration> {
-  /// The time of a whole request.
-  fileprivate static var timeout: Self {
-    let most = 86_400.0
-    return Self(
-      .duration(ConfigurationDuration.least...most), text: { ConfigurationDuration.text(seconds: $0 / .seconds(1)) },
-      read: { reader in
-        reader.read(as: .duration) {
-          $0 > .zero && $0 <= .seconds(most) ? nil : "must be more than 0 and at most 1 day"
-        }
-      })
   }
 }
 

@@ -1,4 +1,3 @@
-import Weir
 import WeirCurl
 import WeirHTTP
 import WeirIO
@@ -15,7 +14,7 @@ struct ReadUpstream {
   /// The value of `name`; nil if it could not be read.
   var nameReader: ConfigurationReader?
 
-  static let form = ConfigurationForm<ReadUpstream>.mapping(mapping) {
+  static let form: ConfigurationForm<ReadUpstream> = mapping.form {
     (read: inout ReadUpstream, given) -> ReadUpstream? in
     read.nameReader = given.fitting("name")
     read.finish(given)
@@ -43,21 +42,21 @@ struct ReadUpstream {
       the scheme. No other entry has it, nor is it the host of a route's URL
       """, missing: .required("routes name the upstream by it, and it labels its metrics"))
     Key("scheme", .word, \.scheme)
-    Key("basePath", .basePath, \.basePath, "goes before the path of each request: `basePath: /api`")
+    Key("basePath", path, \.basePath, "goes before the path of each request: `basePath: /api`")
     Key(
-      "endpoints", .listed, \.source,
+      "endpoints", listed, \.source,
       """
       `10.0.0.7:8443`, `[2001:db8::7]:8443`, `name:8443`, `unix:/path`, or a mapping. A name stands for all its \
       addresses
       """, missing: .words("this, `srv` or `file`"))
     Key(
-      "srv", .services, \.source,
+      "srv", services, \.source,
       """
       the SRV records of a service (RFC 2782): `srv: _https._tcp.pay.internal`. A weight of 0 counts as 1; \
       priorities are ranked to 0 to 9
       """, missing: .words("this, `endpoints` or `file`"))
     Key(
-      "file", .file, \.source,
+      "file", file, \.source,
       "an absolute path; a list of targets in the form of Prometheus' `file_sd`, in JSON or YAML (below)",
       missing: .words("this, `endpoints` or `srv`"))
     Key(
@@ -125,7 +124,7 @@ struct ReadUpstream {
       "for `https`; with the keys of a route's `upstream.tls` ([gateway.md](gateway.md#the-configuration-file))",
       isDetailed: false)
     Key(
-      "httpVersion", .httpVersion, \.upstream.connection.httpVersion,
+      "httpVersion", httpVersion, \.upstream.connection.httpVersion,
       "`2` is asked for by ALPN, else 1.1. HTTP/2 needs libcurl 8.1 or later")
     Key(
       "retryBudget", RetryBudget.form, \.upstream.retryBudget,
@@ -165,6 +164,28 @@ struct ReadUpstream {
     return name.hasSuffix(".") ? "must not end with a dot" : nil
   }
 
+  private static let listed = EndpointSpec.list.map { EndpointSource.listed($0) }
+  private static let services = service.map { EndpointSource.services($0) }
+  private static let file = ConfigurationForm.file.called("path").map { EndpointSource.file($0) }
+
+  private static let path = ConfigurationForm<String>(.named("path", .text("^(?:/|$)"))) { reader in
+    reader.parse({ try Upstream.basePath($0[...]) }) { "\($0)".replacing("its path ", with: "") }
+  }
+
+  private static let service = ConfigurationForm.text("^_[^.]*\\._[^.]*\\.") { name in
+    let labels = name.split(separator: ".", omittingEmptySubsequences: false)
+    let isService = labels.count > 2 && labels[0].hasPrefix("_") && labels[1].hasPrefix("_")
+    return isService && HostSyntax.isName(name.utf8)
+      ? nil : "must be a service's name, such as _https._tcp.pay.internal"
+  }.called("name")
+
+  private static let httpVersion = ConfigurationForm<HTTPVersionChoice>.version([
+    ("1.1", .http1_1), ("2", .http2), ("2-prior-knowledge", .http2PriorKnowledge),
+  ]) {
+    let isReliable = $0 == .http1_1 || CurlLibrary.hasReliableHTTP2
+    return isReliable ? nil : "HTTP/2 needs libcurl 8.1 or later; this is \(CurlLibrary.version)"
+  }
+
   // MARK: Keys together
 
   private mutating func finish(_ given: ConfigurationGiven) {
@@ -200,54 +221,18 @@ struct ReadUpstream {
   }
 }
 
-extension ConfigurationForm<EndpointSource> {
-  fileprivate static var listed: Self { EndpointSpec.list.map { .listed($0) } }
-  fileprivate static var services: Self { ConfigurationForm<String>.serviceName.map { .services($0) } }
-  fileprivate static var file: Self { ConfigurationForm<String>.file.called("path").map { .file($0) } }
-}
-
-extension ConfigurationForm<String> {
-  fileprivate static var basePath: Self {
-    Self(.named("path", .text("^(?:/|$)"))) { reader in
-      guard let text = reader.read(as: .string) else { return nil }
-      do throws(UpstreamProblem) {
-        return try Upstream.basePath(text[...])
-      } catch {
-        reader.report(error.message.replacing("its path ", with: ""))
-        return nil
-      }
-    }
-  }
-
-  fileprivate static var serviceName: Self {
-    text("^_[^.]*\\._[^.]*\\.") { name in
-      let labels = name.split(separator: ".", omittingEmptySubsequences: false)
-      let isService = labels.count > 2 && labels[0].hasPrefix("_") && labels[1].hasPrefix("_")
-      return isService && HostSyntax.isName(name.utf8)
-        ? nil : "must be a service's name, such as _https._tcp.pay.internal"
-    }.called("name")
-  }
-}
-
 extension EndpointSpec {
   /// Listed endpoints, which differ.
-  fileprivate static let list: ConfigurationForm<[EndpointSpec]> = {
-    let counts = 1...NamedUpstream.maximumEndpoints
-    return ConfigurationForm(.named("list", .list(of: .either([.text(nil), mapping.shape]), counts))) { reader in
-      var endpoints: [EndpointSpec] = []
-      var lines: [String: Int] = [:]
-      guard let list = reader.elements(counts, "endpoints") else { return nil }
-      for element in list {
-        guard let endpoint = endpoint(element) else { continue }
-        if let line = lines[endpoint.name] {
-          element.report("\(quoted(endpoint.name)) is already in this list (line \(line))")
-        }
-        lines[endpoint.name] = element.node.position.line
-        endpoints.append(endpoint)
-      }
-      return endpoints
-    }
-  }()
+  fileprivate static let list = ConfigurationForm.list(
+    of: form, 1...NamedUpstream.maximumEndpoints, "endpoints", unlike: \.name
+  ) { "\(quoted($0)) is already in this list (line \($1))" }.called("list")
+
+  /// `10.0.0.7:8443`, or a mapping of an address with its weight and priority.
+  private static let form = ConfigurationForm<EndpointSpec>(.either([.text(nil), mapping.shape])) { reader in
+    guard case .mapping(let entries) = reader.node.content else { return address(reader, ReadEndpoint()) }
+    let (read, given) = mapping.read(reader, entries)
+    return given["address"].flatMap { address($0, read) }
+  }
 
   private static let mapping = ConfigurationMapping(ReadEndpoint()) {
     Key(
@@ -264,44 +249,12 @@ extension EndpointSpec {
       """)
   }
 
-  /// Reads `10.0.0.7:8443`, or a mapping of an address with its weight and priority.
-  private static func endpoint(_ reader: ConfigurationReader) -> EndpointSpec? {
-    guard case .mapping(let entries) = reader.node.content else { return address(reader, ReadEndpoint()) }
-    let (read, given) = mapping.read(reader, entries)
-    return given["address"].flatMap { address($0, read) }
-  }
-
   private static func address(_ reader: ConfigurationReader, _ read: ReadEndpoint) -> EndpointSpec? {
-    guard let text = reader.read(as: .string) else { return nil }
-    do {
-      return try EndpointSpec(parsing: text, weight: read.weight, priority: read.priority)
-    } catch {
-      reader.report(error.description)
-      return nil
-    }
+    reader.parse { try EndpointSpec(parsing: $0, weight: read.weight, priority: read.priority) }
   }
 }
 
 private struct ReadEndpoint {
   var weight = 1
   var priority = 0
-}
-
-extension ConfigurationForm<HTTPVersionChoice> {
-  fileprivate static var httpVersion: Self {
-    let kind = ConfigurationKind<Value>(name: "1.1, 2 or 2-prior-knowledge") { scalar in
-      switch scalar {
-      case .string("1.1"), .float(1.1): .http1_1
-      case .string("2"), .integer(2): .http2
-      case .string("2-prior-knowledge"): .http2PriorKnowledge
-      default: nil
-      }
-    }
-    return Self(.words(["1.1", "2", "2-prior-knowledge"]), text: { $0 == .http1_1 ? "1.1" : nil }) { reader in
-      reader.read(as: kind) {
-        let isReliable = $0 == .http1_1 || CurlLibrary.hasReliableHTTP2
-        return isReliable ? nil : "HTTP/2 needs libcurl 8.1 or later; this is \(CurlLibrary.version)"
-      }
-    }
-  }
 }

@@ -1,11 +1,10 @@
-import Foundation
 import Weir
 import WeirHTTP
 
 // The TLS towards an upstream. The files are read with the configuration, so their problems are problems of it.
 
 extension UpstreamTLS {
-  static let form = ConfigurationForm<UpstreamTLS>.mapping(
+  static let form: ConfigurationForm<UpstreamTLS> = ConfigurationMapping(
     UpstreamTLS(), rules: [.needs(["key"], "certificate", "is of no use without a certificate")]
   ) {
     Key(
@@ -23,11 +22,11 @@ extension UpstreamTLS {
       \.serverName,
       "the name asked for (SNI), which the upstream's certificate must have",
       missing: .words("the URL's host; in `upstreams` the endpoint as written"))
-    Key("minimumVersion", .tlsVersion, \.minimumVersion)
+    Key("minimumVersion", .version([("1.2", .tls12), ("1.3", .tls13)]), \.minimumVersion)
     Key(
       "pins", .list(of: pin, 1...Int.max, empty: "holds no pin; leave the key out to pin nothing"), \.pins,
       "SHA-256 of public keys in base64, of which the upstream must have one")
-  } finish: { tls, given in
+  }.form { tls, given in
     if !given.has("key"), let bytes = tls.certificate, let problem = problem(key: bytes) {
       given["certificate"]?.report("\(problem); give its key as well")
     }
@@ -43,16 +42,9 @@ extension UpstreamTLS {
   private static func file(unless problem: @escaping @Sendable ([UInt8]) -> String?) -> ConfigurationForm<[UInt8]> {
     let path = ConfigurationForm.file
     return ConfigurationForm(path.shape) { reader in
-      guard let path = path.read(reader) else { return nil }
-      do throws(ConfigurationError) {
-        let bytes = try ConfigurationFile.bytes(of: path, noting: reader.findings.reads)
-        guard let text = bytes.count > YAMLLimits().bytes ? "is larger than 1 MiB" : problem(bytes) else {
-          return bytes
-        }
-        reader.report("\(quoted(path)) \(text)")
-      } catch {
-        reader.report("\(quoted(path)) \(error.problems.first?.message ?? "can't be read")")
-      }
+      guard let path = path.read(reader), let bytes = reader.bytes(ofFile: path) else { return nil }
+      guard let text = bytes.count > YAMLLimits().bytes ? "is larger than 1 MiB" : problem(bytes) else { return bytes }
+      reader.report("\(quoted(path)) \(text)")
       return nil
     }
   }

@@ -11,15 +11,15 @@ package struct YAMLLimits: Sendable {
   package var bytes = 1 << 20
   package var depth = 32
   package var nodes = 100_000
-
-  package init() {}
 }
 
 /// A document's tree, and the duplicate keys found while building it. Of equal keys the first one stays.
 package struct YAMLDocument: Sendable {
   package let root: YAMLNode
   package let problems: [ConfigurationProblem]
+}
 
+extension YAMLDocument {
   /// Reads exactly one document. Aliases are refused, so a document can't expand beyond its own size.
   /// - Parameter acceptsEmpty: Whether a text without a value is read as an empty mapping instead of being a problem.
   package init(
@@ -34,11 +34,6 @@ package struct YAMLDocument: Sendable {
       let root = try composer.document()
       return YAMLDocument(root: root, problems: composer.problems)
     }
-  }
-
-  private init(root: YAMLNode, problems: [ConfigurationProblem]) {
-    self.root = root
-    self.problems = problems
   }
 }
 
@@ -74,7 +69,7 @@ private struct YAMLComposer: ~Copyable {
 
   mutating func document() throws(ConfigurationProblem) -> YAMLNode {
     _ = try next()  // stream start
-    guard case .documentStart = try next().kind else {
+    guard try next().type == YAML_DOCUMENT_START_EVENT else {
       let start = SourcePosition(line: 1, column: 1)
       if acceptsEmpty { return YAMLNode(position: start, content: .mapping([])) }
       throw ConfigurationProblem(at: start, path: path, "the document is empty")
@@ -85,13 +80,13 @@ private struct YAMLComposer: ~Copyable {
     }
     _ = try next()  // document end
     let end = try next()
-    guard case .streamEnd = end.kind else {
+    guard end.type == YAML_STREAM_END_EVENT else {
       throw ConfigurationProblem(at: end.position, path: path, "a second document begins here; only one is read")
     }
     return root
   }
 
-  private mutating func node(_ event: Event, depth: Int) throws(ConfigurationProblem) -> YAMLNode {
+  private mutating func node(_ event: YAMLEvent, depth: Int) throws(ConfigurationProblem) -> YAMLNode {
     nodes += 1
     guard nodes <= limits.nodes else {
       throw ConfigurationProblem(at: event.position, path: path, "more than \(limits.nodes) values in one document")
@@ -100,11 +95,11 @@ private struct YAMLComposer: ~Copyable {
       throw ConfigurationProblem(at: event.position, path: path, "nested deeper than \(limits.depth) levels")
     }
     let content: YAMLNode.Content
-    switch event.kind {
-    case .scalar(let scalar): content = .scalar(scalar)
-    case .sequenceStart: content = .sequence(try elements(depth: depth))
-    case .mappingStart: content = .mapping(try entries(depth: depth))
-    case .alias:
+    switch (event.type, event.scalar) {
+    case (_, let scalar?): content = .scalar(scalar)
+    case (YAML_SEQUENCE_START_EVENT, _): content = .sequence(try elements(depth: depth))
+    case (YAML_MAPPING_START_EVENT, _): content = .mapping(try entries(depth: depth))
+    case (YAML_ALIAS_EVENT, _):
       throw ConfigurationProblem(at: event.position, path: path, "aliases (*name) are not supported; repeat the value")
     default:
       throw ConfigurationProblem(at: event.position, path: path, "expected a value")
@@ -116,7 +111,7 @@ private struct YAMLComposer: ~Copyable {
     var elements: [YAMLNode] = []
     while true {
       let event = try next()
-      if case .sequenceEnd = event.kind { return elements }
+      if event.type == YAML_SEQUENCE_END_EVENT { return elements }
       path.steps.append(.index(elements.count))
       elements.append(try node(event, depth: depth + 1))
       path.steps.removeLast()
@@ -128,8 +123,8 @@ private struct YAMLComposer: ~Copyable {
     var first: [String: SourcePosition] = [:]
     while true {
       let event = try next()
-      if case .mappingEnd = event.kind { return entries }
-      guard case .scalar(let key) = event.kind else {
+      if event.type == YAML_MAPPING_END_EVENT { return entries }
+      guard let key = event.scalar else {
         throw ConfigurationProblem(at: event.position, path: path, "a key must be a plain or quoted string")
       }
       path.steps.append(.key(key.text))
@@ -148,46 +143,28 @@ private struct YAMLComposer: ~Copyable {
 
 // MARK: Events
 
-private struct Event {
-  enum Kind {
-    case documentStart
-    case streamEnd
-    case alias
-    case scalar(YAMLScalar)
-    case sequenceStart
-    case sequenceEnd
-    case mappingStart
-    case mappingEnd
-    case other
-  }
-
-  let kind: Kind
+private struct YAMLEvent {
+  let type: yaml_event_type_t
   let position: SourcePosition
+  /// Nil for other events than scalars.
+  var scalar: YAMLScalar?
 }
 
 extension YAMLComposer {
-  private func next() throws(ConfigurationProblem) -> Event {
+  private func next() throws(ConfigurationProblem) -> YAMLEvent {
     var event = yaml_event_t()
     guard yaml_parser_parse(parser, &event) == 1 else { throw syntaxProblem() }
     defer { yaml_event_delete(&event) }
-    let position = SourcePosition(event.start_mark)
-    let kind: Event.Kind
+    var found = YAMLEvent(type: event.type, position: SourcePosition(event.start_mark))
     switch event.type {
-    case YAML_DOCUMENT_START_EVENT: kind = .documentStart
-    case YAML_STREAM_END_EVENT: kind = .streamEnd
-    case YAML_ALIAS_EVENT: kind = .alias
-    case YAML_SCALAR_EVENT: kind = .scalar(try scalar(event, at: position))
+    case YAML_SCALAR_EVENT: found.scalar = try scalar(event, at: found.position)
     case YAML_SEQUENCE_START_EVENT:
-      try refuse(tag: event.data.sequence_start.tag, unless: "tag:yaml.org,2002:seq", at: position)
-      kind = .sequenceStart
-    case YAML_SEQUENCE_END_EVENT: kind = .sequenceEnd
+      try refuse(tag: event.data.sequence_start.tag, unless: "tag:yaml.org,2002:seq", at: found.position)
     case YAML_MAPPING_START_EVENT:
-      try refuse(tag: event.data.mapping_start.tag, unless: "tag:yaml.org,2002:map", at: position)
-      kind = .mappingStart
-    case YAML_MAPPING_END_EVENT: kind = .mappingEnd
-    default: kind = .other
+      try refuse(tag: event.data.mapping_start.tag, unless: "tag:yaml.org,2002:map", at: found.position)
+    default: break
     }
-    return Event(kind: kind, position: position)
+    return found
   }
 
   private func scalar(_ event: yaml_event_t, at position: SourcePosition) throws(ConfigurationProblem) -> YAMLScalar {
@@ -250,5 +227,32 @@ extension YAMLComposer {
 extension SourcePosition {
   fileprivate init(_ mark: yaml_mark_t) {
     self.init(line: Int(clamping: mark.line &+ 1), column: Int(clamping: mark.column &+ 1))
+  }
+}
+
+/// A value of a YAML document, with the place where it begins.
+package struct YAMLNode: Sendable {
+  package enum Content: Sendable {
+    case scalar(YAMLScalar)
+    case sequence([YAMLNode])
+    case mapping([Entry])
+  }
+
+  package struct Entry: Sendable {
+    package let key: String
+    package let keyPosition: SourcePosition
+    package let value: YAMLNode
+  }
+
+  package let position: SourcePosition
+  package let content: Content
+
+  /// The words for this value in an error text: `a mapping`, `the integer 5`.
+  package func summary(quotingValue: Bool) -> String {
+    switch content {
+    case .mapping: "a mapping"
+    case .sequence: "a list"
+    case .scalar(let scalar): quotingValue ? scalar.summary : scalar.discreetSummary
+    }
   }
 }

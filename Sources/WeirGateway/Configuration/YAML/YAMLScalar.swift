@@ -1,3 +1,5 @@
+import WeirHTTP
+
 /// A scalar with its meaning under the core schema (YAML 1.2.2 §10.3.2). Quoted and block scalars are strings.
 package struct YAMLScalar: Sendable, Equatable {
   package enum Value: Sendable, Equatable {
@@ -67,7 +69,7 @@ package struct YAMLScalar: Sendable, Equatable {
       return Int(digits, radix: radix).map(Value.integer)
     }
     let digits = bytes.first == UInt8(ascii: "-") || bytes.first == UInt8(ascii: "+") ? bytes.dropFirst() : bytes[...]
-    guard !digits.isEmpty, digits.allSatisfy(isDigit) else { return nil }
+    guard !digits.isEmpty, digits.allSatisfy(\.isDigit) else { return nil }
     return Int(text).map(Value.integer) ?? Double(text).map(Value.float)
   }
 
@@ -78,7 +80,7 @@ package struct YAMLScalar: Sendable, Equatable {
       if rest.first == UInt8(ascii: "-") || rest.first == UInt8(ascii: "+") { rest.removeFirst() }
     }
     func skipDigits() -> Int {
-      let digits = rest.prefix(while: isDigit).count
+      let digits = rest.prefix(while: \.isDigit).count
       rest.removeFirst(digits)
       return digits
     }
@@ -95,9 +97,5 @@ package struct YAMLScalar: Sendable, Equatable {
       guard skipDigits() > 0 else { return false }
     }
     return rest.isEmpty
-  }
-
-  private static func isDigit(_ byte: UInt8) -> Bool {
-    byte &- UInt8(ascii: "0") < 10
   }
 }

@@ -14,14 +14,6 @@ struct PatternTranslation {
   private var dotMatchesAll = false
   private var hasAlternatives = false
 
-  struct Refusal: Error, Equatable {
-    let text: String
-
-    init(_ text: String) {
-      self.text = text
-    }
-  }
-
   /// The longest expression, and the most repetitions, of groups within one another in all, as in RE2.
   static let longest = 4096
   static let mostRepetitions = 1000
@@ -41,20 +33,20 @@ struct PatternTranslation {
     var atomRepetitions = 1
   }
 
-  init(_ pattern: String) throws(Refusal) {
+  init(_ pattern: String) throws(ProbeProblem) {
     input = Array(pattern.utf8)
-    guard input.count <= Self.longest else { throw Refusal("is longer than \(Self.longest) octets; shorten it") }
-    guard !input.contains(0) else { throw Refusal("holds a NUL, which can't be matched; leave it out") }
+    guard input.count <= Self.longest else { throw ProbeProblem("is longer than \(Self.longest) octets; shorten it") }
+    guard !input.contains(0) else { throw ProbeProblem("holds a NUL, which can't be matched; leave it out") }
     try takeFlags()
     while position < input.count { try takeItem() }
-    guard levels.count == 1 else { throw Refusal("has a ( without its )") }
+    guard levels.count == 1 else { throw ProbeProblem("has a ( without its )") }
     if !hasAlternatives { text = Self.withoutIdleEnds(text, any: Self.any(dotMatchesAll, isMultiline)) }
   }
 
   // MARK: Flags
 
   /// Takes `(?ims-U)` at the start.
-  private mutating func takeFlags() throws(Refusal) {
+  private mutating func takeFlags() throws(ProbeProblem) {
     while input[position...].starts(with: "(?".utf8),
       let end = input[position...].firstIndex(of: UInt8(ascii: ")"))
     {
@@ -70,7 +62,7 @@ struct PatternTranslation {
       position = end + 1
     }
     if ignoresCase, input.contains(where: { $0 >= 0x80 }) {
-      throw Refusal("has (?i) and letters beyond ASCII, which are matched by octets; write both cases")
+      throw ProbeProblem("has (?i) and letters beyond ASCII, which are matched by octets; write both cases")
     }
   }
 
@@ -85,12 +77,12 @@ struct PatternTranslation {
 
   // MARK: Items
 
-  private mutating func takeItem() throws(Refusal) {
+  private mutating func takeItem() throws(ProbeProblem) {
     let octet = input[position]
     switch octet {
     case UInt8(ascii: "("): try openGroup()
     case UInt8(ascii: ")"):
-      guard levels.count > 1, let level = levels.popLast() else { throw Refusal("has a ) without its (") }
+      guard levels.count > 1, let level = levels.popLast() else { throw ProbeProblem("has a ) without its (") }
       position += 1
       text += ")"
       levels[levels.count - 1].atom = 0
@@ -108,7 +100,7 @@ struct PatternTranslation {
       if let (least, most, end) = braces() {
         position = end - 1
         guard max(least, most ?? 0) <= Self.mostRepetitions, most ?? least >= least else {
-          throw Refusal("repeats more than \(Self.mostRepetitions) times, or less often than at least")
+          throw ProbeProblem("repeats more than \(Self.mostRepetitions) times, or less often than at least")
         }
         let text = most == least ? "{\(least)}" : "{\(least),\(most.map(String.init) ?? "")}"
         try takeRepetition(text, least: least, most: max(1, most ?? least))
@@ -138,7 +130,7 @@ struct PatternTranslation {
     append(character.utf8.count > 1 ? "(\(character))" : isSpecial ? "\\\(character)" : character)
   }
 
-  private mutating func openGroup() throws(Refusal) {
+  private mutating func openGroup() throws(ProbeProblem) {
     position += 1
     if position < input.count, input[position] == UInt8(ascii: "?") {
       let rest = input[position...]
@@ -147,7 +139,7 @@ struct PatternTranslation {
       } else if rest.starts(with: "?P<".utf8), let end = rest.firstIndex(of: UInt8(ascii: ">")) {
         position = end + 1
       } else {
-        throw Refusal("has (? within it; flags can only stand at the start, as (?i)")
+        throw ProbeProblem("has (? within it; flags can only stand at the start, as (?i)")
       }
     }
     text += "("
@@ -155,7 +147,7 @@ struct PatternTranslation {
   }
 
   /// Takes a repetition of what precedes, and a `?` that makes it lazy.
-  private mutating func takeRepetition(_ repetition: String, least: Int, most count: Int) throws(Refusal) {
+  private mutating func takeRepetition(_ repetition: String, least: Int, most count: Int) throws(ProbeProblem) {
     position += 1
     let level = levels[levels.count - 1]
     if let anchor = level.anchor {
@@ -166,13 +158,13 @@ struct PatternTranslation {
       return
     }
     guard level.atom != nil else {
-      throw Refusal(
+      throw ProbeProblem(
         "has \(repetition) with nothing to repeat before it; write \\\(repetition.prefix(1)) for the character")
     }
     if position < input.count, input[position] == UInt8(ascii: "?") { position += 1 }
     let repetitions = level.atomRepetitions * count
     guard repetitions <= Self.mostRepetitions else {
-      throw Refusal("repeats more than \(Self.mostRepetitions) times in all; shorten it")
+      throw ProbeProblem("repeats more than \(Self.mostRepetitions) times in all; shorten it")
     }
     text += repetition
     levels[levels.count - 1].repetitions = max(level.repetitions, repetitions)
@@ -210,8 +202,8 @@ struct PatternTranslation {
 
   // MARK: Escapes and brackets
 
-  private mutating func takeEscape() throws(Refusal) {
-    guard position + 1 < input.count else { throw Refusal("ends with a \\; write \\\\ for the character") }
+  private mutating func takeEscape() throws(ProbeProblem) {
+    guard position + 1 < input.count else { throw ProbeProblem("ends with a \\; write \\\\ for the character") }
     let octet = input[position + 1]
     switch octet {
     case UInt8(ascii: "b"), UInt8(ascii: "B"):
@@ -254,7 +246,7 @@ struct PatternTranslation {
   }
 
   /// The octet that an escape at the position stands for.
-  mutating func escapedOctet() throws(Refusal) -> UInt8 {
+  mutating func escapedOctet() throws(ProbeProblem) -> UInt8 {
     let octet = input[position + 1]
     position += 2
     switch octet {
@@ -273,8 +265,8 @@ struct PatternTranslation {
       }
       guard digits.count >= 1, let value = Int(String(decoding: digits, as: UTF8.self), radix: 16),
         digits.allSatisfy({ $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "-") })
-      else { throw Refusal("has a \\x without its two digits") }
-      guard (1..<0x80).contains(value) else { throw Refusal("has a \\x beyond ASCII; write the character itself") }
+      else { throw ProbeProblem("has a \\x without its two digits") }
+      guard (1..<0x80).contains(value) else { throw ProbeProblem("has a \\x beyond ASCII; write the character itself") }
       position += length
       return UInt8(value)
     case UInt8(ascii: "0")...UInt8(ascii: "7"):
@@ -283,7 +275,7 @@ struct PatternTranslation {
       let value = digits.reduce(0) { $0 * 8 + Int($1 & 7) }
       guard digits.count > 1 || value == 0 else { throw Self.withoutCounterpart(octet) }
       guard (1..<0x80).contains(value) else {
-        throw Refusal(
+        throw ProbeProblem(
           "has \\\(String(decoding: digits, as: UTF8.self)), which is NUL or beyond ASCII; write the character itself")
       }
       position += digits.count - 1
@@ -295,18 +287,18 @@ struct PatternTranslation {
     }
   }
 
-  private static func withoutCounterpart(_ escaped: UInt8) -> Refusal {
-    Refusal("has \\\(UnicodeScalar(escaped)), which has no counterpart in POSIX; write what it stands for")
+  private static func withoutCounterpart(_ escaped: UInt8) -> ProbeProblem {
+    ProbeProblem("has \\\(UnicodeScalar(escaped)), which has no counterpart in POSIX; write what it stands for")
   }
 
-  private mutating func takeBracket() throws(Refusal) {
+  private mutating func takeBracket() throws(ProbeProblem) {
     position += 1
     var set = PatternOctets()
     let isNegated = position < input.count && input[position] == UInt8(ascii: "^")
     if isNegated { position += 1 }
     var isFirst = true
     while true {
-      guard position < input.count else { throw Refusal("has a [ without its ]") }
+      guard position < input.count else { throw ProbeProblem("has a [ without its ]") }
       if input[position] == UInt8(ascii: "]"), !isFirst { break }
       isFirst = false
       if try takeClass(&set) { continue }
@@ -318,7 +310,7 @@ struct PatternTranslation {
       }
       position += 1
       let last = try bracketOctet()
-      guard first <= last else { throw Refusal("has a range in [] whose end is before its start; exchange them") }
+      guard first <= last else { throw ProbeProblem("has a range in [] whose end is before its start; exchange them") }
       set.insert(first...last)
     }
     position += 1
@@ -327,7 +319,7 @@ struct PatternTranslation {
   }
 
   /// Takes `\d`, `[:digit:]` and the like within a bracket.
-  private mutating func takeClass(_ set: inout PatternOctets) throws(Refusal) -> Bool {
+  private mutating func takeClass(_ set: inout PatternOctets) throws(ProbeProblem) -> Bool {
     let rest = input[position...]
     if rest.starts(with: "[:".utf8) {
       guard let end = rest.dropFirst(2).firstIndex(of: UInt8(ascii: ":")),
@@ -337,7 +329,8 @@ struct PatternTranslation {
       let isNegated = name.hasPrefix("^")
       if isNegated { name.removeFirst() }
       guard let known = PatternOctets(named: name) else {
-        throw Refusal("has the unknown class [:\(name):]; known are \(PatternOctets.names.joined(separator: ", "))")
+        throw ProbeProblem(
+          "has the unknown class [:\(name):]; known are \(PatternOctets.names.joined(separator: ", "))")
       }
       set.takeAll(of: isNegated ? known.inverted : known)
       position = end + 2
@@ -351,13 +344,13 @@ struct PatternTranslation {
     return true
   }
 
-  private mutating func bracketOctet() throws(Refusal) -> UInt8 {
+  private mutating func bracketOctet() throws(ProbeProblem) -> UInt8 {
     let octet = input[position]
     guard octet < 0x80 else {
-      throw Refusal("has a character beyond ASCII in [], where octets are matched; write alternatives as (ä|ö)")
+      throw ProbeProblem("has a character beyond ASCII in [], where octets are matched; write alternatives as (ä|ö)")
     }
     if octet == UInt8(ascii: "\\") {
-      guard position + 1 < input.count else { throw Refusal("ends with a \\; write \\\\ for the character") }
+      guard position + 1 < input.count else { throw ProbeProblem("ends with a \\; write \\\\ for the character") }
       return try escapedOctet()
     }
     position += 1

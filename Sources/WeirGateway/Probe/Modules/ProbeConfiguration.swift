@@ -1,58 +1,47 @@
-package import Weir
+import Weir
 
 /// The modules of the probe page, and the targets that it may ask: `--probe.config.file`.
-package struct ProbeConfiguration: Sendable {
+struct ProbeConfiguration: Sendable {
   /// By name; `http_2xx` is always among them.
-  package var modules: [String: ProbeModule] = [standardModule: ProbeModule()]
+  var modules: [String: ProbeModule] = [standardModule: ProbeModule()]
   /// The addresses that probes may connect to, redirects included.
-  package var targets = DestinationPolicy.publicOnly
+  var targets = DestinationPolicy.publicOnly
 
-  package static let standardModule = "http_2xx"
+  static let standardModule = "http_2xx"
 
-  package init() {}
+  init() {}
+
+  /// - Parameter rest: What to say about the known names, if none is like this one.
+  func module(named name: String, orElse rest: ([String]) -> String) throws(ProbeProblem) -> ProbeModule {
+    if let module = modules[name] { return module }
+    let known = modules.keys.sorted()
+    let hint = suggestion(for: name, among: known).map { "did you mean \(quoted($0))?" }
+    throw ProbeProblem("unknown module \(quoted(name)); \(hint ?? rest(known))")
+  }
 
   /// Reads a file of at most 1 MiB.
   ///
   /// - Parameter reads: Notes this file and those that are read with it.
-  package init(file: String, noting reads: FilesRead? = nil) throws(ConfigurationError) {
+  init(file: String, noting reads: FilesRead? = nil) throws(ConfigurationError) {
     try self.init(parsing: ConfigurationFile.bytes(of: file, noting: reads), file: file, noting: reads)
   }
 
   /// Reads and checks a file's text. The path `file` is for the error text, and the files that the text names are
   /// looked for from its folder.
-  package init(parsing bytes: [UInt8], file: String) throws(ConfigurationError) {
-    try self.init(parsing: bytes, file: file, noting: nil)
-  }
-
-  private init(parsing bytes: [UInt8], file: String, noting reads: FilesRead?) throws(ConfigurationError) {
-    let folder = file.utf8.lastIndex(of: UInt8(ascii: "/")).map { file[...$0] } ?? ""
+  ///
+  /// - Parameter reads: Notes the files that are read with it.
+  init(parsing bytes: [UInt8], file: String, noting reads: FilesRead? = nil) throws(ConfigurationError) {
     self = try ConfigurationFile.parse(
-      bytes, file: file, acceptsEmpty: true, quotesValues: false, readsAsGo: true, noting: reads
-    ) { root in
-      root.mapping { keys in
-        var configuration = ProbeConfiguration()
-        for (name, reader) in keys.take("modules")?.entries() ?? [] {
-          if let module = reader.probeModule(folder: folder) { configuration.modules[name] = module }
-        }
-        if let policy = keys.take("targets")?.probeTargets() { configuration.targets = policy }
-        return configuration
-      }
-    }
+      bytes, file: file, acceptsEmpty: true, quotesValues: false, readsAsGo: true, noting: reads, Self.form.read)
   }
-}
 
-extension ConfigurationReader {
-  /// The key `otherwise` may be missing: then the public addresses are allowed besides those of `allow`.
-  fileprivate func probeTargets() -> DestinationPolicy? {
-    mapping { keys in
-      let allow = keys.take("allow")?.destinationNetworks() ?? []
-      let deny = keys.take("deny")?.destinationNetworks() ?? []
-      var otherwise = DestinationPolicyName.publicOnly
-      if let reader = keys.take("otherwise") {
-        guard let name = reader.word(among: DestinationPolicyName.allCases.map(\.rawValue)) else { return nil }
-        otherwise = DestinationPolicyName(rawValue: name) ?? otherwise
+  private static let form = ConfigurationMapping(ProbeConfiguration()) {
+    Key("modules", .entries(of: ProbeModule.form.shape, 0...Int.max)) { reader, configuration in
+      for (name, reader) in reader.entries() ?? [] {
+        if let module = ProbeModule.form.read(reader) { configuration.modules[name] = module }
       }
-      return try? DestinationPolicy(allow: allow, deny: deny, otherwise: otherwise.otherwise)
+      return true
     }
-  }
+    Key("targets", DestinationPolicy.formOfTargets, \.targets)
+  }.form()
 }

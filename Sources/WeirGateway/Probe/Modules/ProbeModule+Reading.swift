@@ -4,166 +4,85 @@ import WeirHTTP
 
 // The keys have the names and meanings of blackbox_exporter 0.23's, and a key without a value is none.
 
-extension ConfigurationReader {
-  /// - Parameter folder: The configuration file's folder with a slash at its end, where relative paths begin.
-  func probeModule(folder: Substring) -> ProbeModule? {
-    mapping { keys in
-      var module = ProbeModule()
-      let isHTTP = keys.takeProber()
-      if let seconds = keys.take("timeout")?.seconds(within: 0...3600), seconds > 0 { module.timeout = seconds }
-      let http = keys.take("http")
-      if isHTTP {
-        http?.take(into: &module, folder: folder)
-        module.text = ProbeModuleText.text(of: node)
-      }
-      return isHTTP ? module : nil
+extension ProbeModule {
+  private static let otherProbers = ["tcp", "dns", "icmp", "grpc"]
+  private static let unsupported = [
+    "oauth2", "proxy_url", "proxy_connect_header", "proxy_from_environment", "no_proxy",
+  ]
+
+  static let form: ConfigurationForm<ProbeModule> = ConfigurationMapping(ProbeModule()) {
+    Key("prober", prober, missing: .required("write prober: http"), put: { _, _ in })
+    Key("timeout", ConfigurationForm<Double>.seconds(0...3600), put: { if $1 > 0 { $0.timeout = $1 } })
+    Key(late: "http", http.shape)
+    otherProbers.map { Key(late: $0, .text(nil)) }
+  }.form { module, given in
+    guard given.fitting("prober") != nil else { return nil }
+    for other in otherProbers { given[other]?.report("belongs to another prober; leave it out") }
+    if let reader = given["http"], let entries = reader.mappingEntries() {
+      let given = http.read(reader, entries, into: &module)
+      module.authorization = authorization(given)
     }
+    module.text = ProbeModuleText.text(of: given.reader.node)
+    return module
   }
 
-  private func take(into module: inout ProbeModule, folder: Substring) {
-    _ = mapping { keys in
-      keys.refuseUnsupported()
-      keys.takeAnswer(into: &module)
-      keys.takeRequest(into: &module)
-      keys.takePatterns(into: &module)
-      if let flag = keys.take("follow_redirects", as: .boolean) { module.followsRedirects = flag }
-      if let flag = keys.take("no_follow_redirects", as: .boolean) { module.followsRedirects = !flag }
-      if let flag = keys.take("enable_http2", as: .boolean) { module.allowsHTTP2 = flag }
-      if let word = keys.take("preferred_ip_protocol")?.word(among: ["ip4", "ip6"]) {
-        module.prefersIPv4 = word == "ip4"
-      }
-      if let flag = keys.take("ip_protocol_fallback", as: .boolean) { module.fallsBack = flag }
-      // Without a proxy it changes nothing.
-      _ = keys.take("skip_resolve_phase_with_proxy", as: .boolean)
-      module.authorization = keys.takeAuthorization(folder)
-      if let tls = keys.take("tls_config")?.probeTLS(folder) { module.tls = tls }
-      return ()
+  private static let prober = ConfigurationForm.text { prober in
+    if prober == "http" { return nil }
+    let known = otherProbers.contains(prober) ? "the prober \(prober) is not supported" : "there is no such prober"
+    return "\(known); only http is, so leave this module to blackbox_exporter"
+  }
+
+  private static let http = ConfigurationMapping(ProbeModule()) {
+    unsupported.map { name in
+      Key(refused: name, "\(name) is not supported; leave it out, or leave this module to blackbox_exporter")
     }
-  }
-
-  private func probeTLS(_ folder: Substring) -> ProbeModule.TLS? {
-    mapping { keys in
-      var tls = ProbeModule.TLS()
-      tls.caFile = keys.take("ca_file")?.readableFile(folder) { bytes in
-        PEM.defect(ofCertificates: bytes, areRoots: true).map { "\($0)" }
-      }
-      let certificate = keys.take("cert_file"), key = keys.take("key_file")
-      tls.certificateFile = certificate?.readableFile(folder) { bytes in
-        PEM.defect(ofCertificates: bytes, areRoots: false).map { "\($0)" }
-      }
-      tls.keyFile = key?.readableFile(folder)
-      if key == nil { certificate?.report("needs key_file, with the certificate's key") }
-      if certificate == nil { key?.report("is of no use without cert_file") }
-      tls.serverName = keys.take("server_name", as: .string) {
-        HostSyntax.isName($0.utf8) ? nil : "is not a host name"
-      }
-      if let flag = keys.take("insecure_skip_verify", as: .boolean) { tls.skipsVerification = flag }
-      if let version = keys.take("min_version")?.probeTLSVersion() { tls.minimumVersion = version }
-      tls.maximumVersion = keys.take("max_version")?.probeTLSVersion()
-      return tls
+    Key("valid_status_codes", .list(of: .integer(100...999)), \.validStatusCodes)
+    Key("valid_http_versions", .list(of: .word(versions.map { ($0, $0) })), \.validVersions)
+    Key("fail_if_ssl", .boolean, \.failsIfSecure)
+    Key("fail_if_not_ssl", .boolean, \.failsIfPlain)
+    Key("body_size_limit", byteSize, put: { if $1 > 0 { $0.bodyLimit = $1 } })
+    Key("method", method, put: { if !$1.isEmpty { $0.method = $1 } })
+    Key("body", .text(), \.body)
+    Key("headers", fields, \.headers)
+    Key("compression", .text(nil)) { reader, module in
+      module.compression = reader.compression(beside: module.header("Accept-Encoding"))
+      return true
     }
+    Key("fail_if_body_matches_regexp", .list(of: pattern), \.bodyMustNotMatch)
+    Key("fail_if_body_not_matches_regexp", .list(of: pattern), \.bodyMustMatch)
+    Key("fail_if_header_matches", .list(of: fieldPattern), \.fieldsMustNotMatch)
+    Key("fail_if_header_not_matches", .list(of: fieldPattern), \.fieldsMustMatch)
+    Key("follow_redirects", .boolean, \.followsRedirects)
+    Key("no_follow_redirects", ConfigurationForm<Bool>.boolean, put: { $0.followsRedirects = !$1 })
+    Key("enable_http2", .boolean, \.allowsHTTP2)
+    Key("preferred_ip_protocol", .word([("ip4", true), ("ip6", false)]), \.prefersIPv4)
+    Key("ip_protocol_fallback", .boolean, \.fallsBack)
+    // Without a proxy it changes nothing.
+    Key("skip_resolve_phase_with_proxy", ConfigurationForm<Bool>.boolean, put: { _, _ in })
+    credentials.map { Key(late: $0, .text(nil)) }
+    Key("tls_config", TLS.form, \.tls)
   }
 
-  private func probeTLSVersion() -> TLSOptions.MinimumVersion? {
-    switch word(among: ["TLS10", "TLS11", "TLS12", "TLS13"]) {
-    case "TLS10": .tls10
-    case "TLS11": .tls11
-    case "TLS12": .tls12
-    case "TLS13": .tls13
-    default: nil
-    }
-  }
+  private static let versions = ["HTTP/1.0", "HTTP/1.1", "HTTP/2.0"]
 
-  /// The path of a file that can be read now.
-  func readableFile(_ folder: Substring, unless problem: ([UInt8]) -> String? = { _ in nil }) -> String? {
-    guard let name = read(as: .string, unless: { $0.isEmpty ? "is empty; name a file" : nil }) else { return nil }
-    let path = name.hasPrefix("/") ? name : folder + name
-    do throws(ConfigurationError) {
-      let bytes = try ConfigurationFile.bytes(of: path, noting: findings.reads)
-      guard let text = problem(bytes) else { return path }
-      report("\(quoted(path)): \(text)")
-    } catch {
-      report("\(quoted(path)) \(error.problems.first?.message ?? "can't be read")")
-    }
-    return nil
-  }
-
-  func patterns() -> [Pattern] {
-    (elements() ?? []).compactMap { $0.pattern() }
-  }
-
-  fileprivate func pattern() -> Pattern? {
-    var pattern: Pattern?
-    _ = read(as: .string) { text in
-      do throws(PatternTranslation.Refusal) {
-        pattern = try Pattern(text)
-        return nil
-      } catch {
-        return error.text
-      }
-    }
-    return pattern
-  }
-
-  func fieldPatterns() -> [ProbeModule.FieldPattern] {
-    (elements() ?? []).compactMap { element in
-      element.mapping { keys in
-        let name = keys.take("header", required: "name the header field")?.read(as: .string) {
-          FieldSyntax.isToken($0.utf8) ? nil : "is not a field name"
+  private static let byteSize = ConfigurationForm<Int64>(.text(nil)) { reader in
+    reader.read(
+      as: ConfigurationKind(name: "a size such as 10MB") { scalar in
+        switch scalar {
+        case .integer(0): 0
+        case .string(let text): ByteSize.parse(text)
+        default: nil
         }
-        let pattern = keys.take("regexp", required: "give a regular expression")?.pattern()
-        let mayBeMissing = keys.take("allow_missing", as: .boolean) ?? false
-        guard let name, let pattern else { return nil }
-        return ProbeModule.FieldPattern(name: name, pattern: pattern, mayBeMissing: mayBeMissing)
-      }
-    }
-  }
-}
-
-extension ConfigurationKeys {
-  /// Whether the prober is `http`.
-  fileprivate mutating func takeProber() -> Bool {
-    let others = ["tcp", "dns", "icmp", "grpc"]
-    let reader = take("prober", required: "write prober: http")
-    let prober = reader?.read(as: .string) { prober in
-      if prober == "http" { return nil }
-      let known = others.contains(prober) ? "the prober \(prober) is not supported" : "there is no such prober"
-      return "\(known); only http is, so leave this module to blackbox_exporter"
-    }
-    for other in others {
-      let options = take(other)
-      if prober != nil { options?.report("belongs to another prober; leave it out") }
-    }
-    return prober != nil
+      })
   }
 
-  fileprivate mutating func refuseUnsupported() {
-    for key in ["oauth2", "proxy_url", "proxy_connect_header", "proxy_from_environment", "no_proxy"] {
-      take(key)?.report("\(key) is not supported; leave it out, or leave this module to blackbox_exporter")
-    }
+  private static let method = ConfigurationForm.text {
+    FieldSyntax.isToken($0.utf8) || $0.isEmpty ? nil : "is not a method"
   }
 
-  fileprivate mutating func takeAnswer(into module: inout ProbeModule) {
-    for code in take("valid_status_codes")?.elements() ?? [] {
-      if let code = code.count(within: 100...999) { module.validStatusCodes.append(code) }
-    }
-    for version in take("valid_http_versions")?.elements() ?? [] {
-      if let version = version.word(among: ["HTTP/1.0", "HTTP/1.1", "HTTP/2.0"]) {
-        module.validVersions.append(version)
-      }
-    }
-    if let flag = take("fail_if_ssl", as: .boolean) { module.failsIfSecure = flag }
-    if let flag = take("fail_if_not_ssl", as: .boolean) { module.failsIfPlain = flag }
-    let limit = take("body_size_limit")?.read(as: .byteSize)
-    if let limit, limit > 0 { module.bodyLimit = limit }
-  }
-
-  fileprivate mutating func takeRequest(into module: inout ProbeModule) {
-    let method = take("method", as: .string) { FieldSyntax.isToken($0.utf8) || $0.isEmpty ? nil : "is not a method" }
-    if let method, !method.isEmpty { module.method = method }
-    if let body = take("body", as: .string) { module.body = body }
+  private static let fields = ConfigurationForm<[HeaderRule]>(.entries(of: .text(nil), 0...Int.max)) { reader in
     var seen: Set<String> = []
-    for (name, value) in take("headers")?.entries() ?? [] {
+    return reader.entries()?.compactMap { name, value in
       if !seen.insert(FieldSyntax.lowercased(name)).inserted { value.report("the same field is set twice") }
       let text = value.read(as: .string) { text in
         var block = HeaderBlock()
@@ -171,97 +90,166 @@ extension ConfigurationKeys {
         guard FieldSyntax.isToken(name.utf8) else { return "is not a field name" }
         return FieldSyntax.isValue(text.utf8) ? block.defect : "is not a field's value: it holds a control character"
       }
-      if let text { module.headers.append(HeaderRule(name: name, value: text)) }
+      return text.map { HeaderRule(name: name, value: $0) }
     }
-    takeCompression(into: &module)
   }
 
-  private mutating func takeCompression(into module: inout ProbeModule) {
-    guard let reader = take("compression") else { return }
-    let word = reader.read(as: .string) { word in
-      if word == "br" { return "br is not supported; ask for gzip, or leave this module to blackbox_exporter" }
-      return ["", "gzip", "deflate", "identity"].contains(word) ? nil : "give one of gzip, deflate, identity"
-    }
-    guard let word else { return }
-    module.compression = ProbeModule.Compression(rawValue: word)
-    guard !word.isEmpty, let field = module.header("Accept-Encoding") else { return }
-    let codings = AcceptedCodings(field)
-    let isAccepted =
-      switch word {
-      case "gzip": codings.gzip > .none
-      case "deflate": codings.deflate > .none
-      default: codings.identity != Quality.none
-      }
-    if !isAccepted { reader.report("the header Accept-Encoding doesn't accept \(word); name it there") }
-  }
+  private static let pattern = ConfigurationForm<Pattern>(.text(nil)) { $0.parse(Pattern.init) }
 
-  fileprivate mutating func takePatterns(into module: inout ProbeModule) {
-    module.bodyMustNotMatch = take("fail_if_body_matches_regexp")?.patterns() ?? []
-    module.bodyMustMatch = take("fail_if_body_not_matches_regexp")?.patterns() ?? []
-    module.fieldsMustNotMatch = take("fail_if_header_matches")?.fieldPatterns() ?? []
-    module.fieldsMustMatch = take("fail_if_header_not_matches")?.fieldPatterns() ?? []
-  }
-
-  // MARK: Credentials
-
-  fileprivate mutating func takeAuthorization(_ folder: Substring) -> ProbeModule.Authorization? {
-    let basic = take("basic_auth"), scheme = take("authorization")
-    let token = take("bearer_token"), tokenFile = take("bearer_token_file")
-    let given = [basic, scheme, token, tokenFile].compactMap(\.self)
-    for other in given.dropFirst() {
-      other.report("is a second credential; give one of basic_auth, authorization, bearer_token, bearer_token_file")
-    }
-    if let basic { return basic.basicAuthorization(folder) }
-    if let scheme { return scheme.schemeAuthorization(folder) }
-    if let token { return token.read(as: .string, unless: secretProblem).map { .scheme("Bearer", .text($0)) } }
-    return tokenFile?.readableFile(folder).map { .scheme("Bearer", .file($0)) }
-  }
-
-  /// One of a secret and the file that holds it.
-  fileprivate mutating func takeSecret(_ key: String, _ folder: Substring) -> ProbeModule.Secret? {
-    let text = take(key), file = take("\(key)_file")
-    if text != nil { file?.report("is given besides \(key); leave one of them out") }
-    if let text { return text.read(as: .string, unless: secretProblem).map { .text($0) } }
-    return file?.readableFile(folder).map { .file($0) }
+  private static let fieldPattern: ConfigurationForm<FieldPattern> = ConfigurationMapping(ReadFieldPattern()) {
+    Key(
+      "header", .text { FieldSyntax.isToken($0.utf8) ? nil : "is not a field name" }, \.name,
+      missing: .required("name the header field"))
+    Key("regexp", pattern, \.pattern, missing: .required("give a regular expression"))
+    Key("allow_missing", .boolean, \.mayBeMissing)
+  }.form { read, _ in
+    guard let name = read.name, let pattern = read.pattern else { return nil }
+    return FieldPattern(name: name, pattern: pattern, mayBeMissing: read.mayBeMissing)
   }
 }
 
-private func secretProblem(_ text: String) -> String? {
-  FieldSyntax.isValue(text.utf8) ? nil : "holds a control character"
+private struct ReadFieldPattern {
+  var name: String?
+  var pattern: Pattern?
+  var mayBeMissing = false
 }
 
 extension ConfigurationReader {
-  fileprivate func basicAuthorization(_ folder: Substring) -> ProbeModule.Authorization? {
-    mapping { keys in
-      let user = keys.take("username", as: .string) { $0.contains(":") ? "must not hold a colon" : secretProblem($0) }
-      let password = keys.takeSecret("password", folder)
-      return .basic(user: user ?? "", password: password ?? .text(""))
+  /// - Parameter accepted: The value of Accept-Encoding among the module's header fields.
+  fileprivate func compression(beside accepted: String?) -> ProbeModule.Compression? {
+    let word = read(as: .string) { word in
+      if word == "br" { return "br is not supported; ask for gzip, or leave this module to blackbox_exporter" }
+      return ["", "gzip", "deflate", "identity"].contains(word) ? nil : "give one of gzip, deflate, identity"
     }
+    guard let word, !word.isEmpty else { return nil }
+    if let accepted {
+      let codings = AcceptedCodings(accepted)
+      let isAccepted =
+        switch word {
+        case "gzip": codings.gzip > .none
+        case "deflate": codings.deflate > .none
+        default: codings.identity != Quality.none
+        }
+      if !isAccepted { report("the header Accept-Encoding doesn't accept \(word); name it there") }
+    }
+    return ProbeModule.Compression(rawValue: word)
+  }
+}
+
+// MARK: TLS
+
+extension ProbeModule.TLS {
+  fileprivate static let form: ConfigurationForm<Self> = ConfigurationMapping(Self()) {
+    Key("ca_file", .readableFile { defect(of: $0, areRoots: true) }, \.caFile)
+    Key("cert_file", .readableFile { defect(of: $0, areRoots: false) }, \.certificateFile)
+    Key("key_file", .readableFile(), \.keyFile)
+    Key("server_name", .text { HostSyntax.isName($0.utf8) ? nil : "is not a host name" }, \.serverName)
+    Key("insecure_skip_verify", .boolean, \.skipsVerification)
+    Key("min_version", .word(versions), \.minimumVersion)
+    Key("max_version", .word(versions), \.maximumVersion)
+  }.form { tls, given in
+    if !given.has("key_file") { given["cert_file"]?.report("needs key_file, with the certificate's key") }
+    if !given.has("cert_file") { given["key_file"]?.report("is of no use without cert_file") }
+    return tls
   }
 
-  fileprivate func schemeAuthorization(_ folder: Substring) -> ProbeModule.Authorization? {
-    mapping { keys in
-      let scheme = keys.take("type", as: .string) { type in
-        if type.lowercased() == "basic" { return "write basic_auth in place of authorization" }
-        return FieldSyntax.isToken(type.utf8) ? nil : "is not the name of a scheme"
-      }
-      guard let secret = keys.takeSecret("credentials", folder) else {
-        report("needs credentials or credentials_file")
-        return nil
-      }
-      return .scheme(scheme ?? "Bearer", secret)
+  private static let versions: [(word: String, value: TLSOptions.MinimumVersion)] = [
+    ("TLS10", .tls10), ("TLS11", .tls11), ("TLS12", .tls12), ("TLS13", .tls13),
+  ]
+
+  @Sendable private static func defect(of certificates: [UInt8], areRoots: Bool) -> String? {
+    PEM.defect(ofCertificates: certificates, areRoots: areRoots).map { "\($0)" }
+  }
+}
+
+extension ConfigurationForm<String> {
+  /// The path of a file that can be read now.
+  fileprivate static func readableFile(unless problem: @escaping @Sendable ([UInt8]) -> String? = { _ in nil }) -> Self
+  {
+    Self(fileFromFolder.shape) { reader in
+      guard let path = fileFromFolder.read(reader), let bytes = reader.bytes(ofFile: path) else { return nil }
+      guard let text = problem(bytes) else { return path }
+      reader.report("\(quoted(path)): \(text)")
+      return nil
     }
   }
 }
 
-extension ConfigurationKind<Int64> {
-  static var byteSize: Self {
-    Self(name: "a size such as 10MB") { scalar in
-      switch scalar {
-      case .integer(0): 0
-      case .string(let text): ByteSize.parse(text)
-      default: nil
-      }
+// MARK: Credentials
+
+extension ProbeModule {
+  private static let credentials = ["basic_auth", "authorization", "bearer_token", "bearer_token_file"]
+
+  private static func authorization(_ given: ConfigurationGiven) -> Authorization? {
+    for other in credentials.compactMap({ given[$0] }).dropFirst() {
+      other.report("is a second credential; give one of \(credentials.joined(separator: ", "))")
     }
+    if let reader = given["basic_auth"] { return basic.read(reader) }
+    if let reader = given["authorization"] { return scheme.read(reader) }
+    if let reader = given["bearer_token"] {
+      return reader.read(as: .string, unless: problem(secret:)).map { .scheme("Bearer", .text($0)) }
+    }
+    return given["bearer_token_file"].flatMap(readableFile.read).map { .scheme("Bearer", .file($0)) }
   }
+
+  private static let basic: ConfigurationForm<Authorization> = ConfigurationMapping("") {
+    Key("username", .text { $0.contains(":") ? "must not hold a colon" : problem(secret: $0) }, \.self)
+    ["password", "password_file"].map { Key(late: $0, .text(nil)) }
+  }.form { user, given in
+    .basic(user: user, password: secret("password", given) ?? .text(""))
+  }
+
+  private static let scheme: ConfigurationForm<Authorization> = ConfigurationMapping("Bearer") {
+    Key("type", .text(unless: problem(scheme:)), \.self)
+    ["credentials", "credentials_file"].map { Key(late: $0, .text(nil)) }
+  }.form { scheme, given in
+    guard let secret = secret("credentials", given) else {
+      given.reader.report("needs credentials or credentials_file")
+      return nil
+    }
+    return .scheme(scheme, secret)
+  }
+
+  private static let readableFile = ConfigurationForm.readableFile()
+
+  /// One of a secret and the file that holds it.
+  private static func secret(_ key: String, _ given: ConfigurationGiven) -> Secret? {
+    let text = given[key], file = given["\(key)_file"]
+    if text != nil { file?.report("is given besides \(key); leave one of them out") }
+    if let text { return text.read(as: .string, unless: problem(secret:)).map { .text($0) } }
+    return file.flatMap(readableFile.read).map { .file($0) }
+  }
+
+  private static func problem(secret text: String) -> String? {
+    FieldSyntax.isValue(text.utf8) ? nil : "holds a control character"
+  }
+
+  @Sendable private static func problem(scheme: String) -> String? {
+    if scheme.lowercased() == "basic" { return "write basic_auth in place of authorization" }
+    return FieldSyntax.isToken(scheme.utf8) ? nil : "is not the name of a scheme"
+  }
+}
+
+/// A size in blackbox_exporter's form, such as `10MB`: units are powers of 1024, whether they are written `MB` or `MiB`.
+enum ByteSize {
+  static func parse(_ text: String) -> Int64? {
+    if text == "0" { return 0 }
+    var rest = text[...]
+    var total = 0.0
+    guard !rest.isEmpty else { return nil }
+    while !rest.isEmpty {
+      let digits = rest.prefix { $0.isASCII && $0.isNumber || $0 == "." }
+      rest = rest[digits.endIndex...]
+      let unit = rest.prefix { $0.isASCII && $0.isLetter }
+      rest = rest[unit.endIndex...]
+      guard let number = Double(digits), let power = powers[String(unit)] else { return nil }
+      total += (0..<power).reduce(number) { value, _ in value * 1024 }
+    }
+    return total < 9e18 ? Int64(total) : nil
+  }
+
+  private static let powers = [
+    "B": 0, "KB": 1, "KiB": 1, "MB": 2, "MiB": 2, "GB": 3, "GiB": 3, "TB": 4, "TiB": 4, "PB": 5, "PiB": 5, "EB": 6,
+    "EiB": 6,
+  ]
 }

@@ -77,23 +77,17 @@ struct CertificateFacts: Equatable, Sendable {
 
 /// A distinguished name as Go writes it: the attributes in Go's own order, which is not that of the certificate.
 private struct DistinguishedName {
-  private struct Attribute {
-    let identifier: String
-    let value: String
-  }
-
   let text: String
 
   init(_ reader: DERReader, _ bytes: [UInt8]) {
-    var attributes: [Attribute] = []
+    var attributes: [(identifier: String, value: String)] = []
     var sets = reader
     while let set = sets.next(0x31) {
       var pairs = sets.inside(set)
       while let pair = pairs.next(DERReader.sequence) {
         var parts = pairs.inside(pair)
         guard let identifier = parts.next(DERReader.objectIdentifier), let value = parts.next() else { continue }
-        attributes.append(
-          Attribute(identifier: Self.dotted(bytes[identifier.contents]), value: Self.string(value, bytes)))
+        attributes.append((Self.dotted(bytes[identifier.contents]), Self.string(value, bytes)))
       }
     }
     var groups: [String] = []

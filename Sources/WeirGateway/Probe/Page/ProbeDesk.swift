@@ -1,3 +1,4 @@
+import Weir
 import WeirIO
 import WeirResolver
 
@@ -12,33 +13,26 @@ final class ProbeDesk: Sendable {
   }
 
   private let loop: EventLoop
-  private let resolver: LoopBound<ResolverHolder>
+  private let servers: ResolverServers
+  /// Nil before the first probe, as it is made on the loop.
+  private let resolver: LoopBound<Resolver?>
   /// For regular expressions, which may take their time.
   private let workers = WorkerPool(name: "weir-probe", width: 2)
-
-  /// Makes the resolver on the loop.
-  private final class ResolverHolder {
-    let servers: ResolverServers
-    lazy var resolver = Resolver(loop: loop, servers: servers)
-    private let loop: EventLoop
-
-    init(_ loop: EventLoop, _ servers: ResolverServers) {
-      self.loop = loop
-      self.servers = servers
-    }
-  }
 
   /// - Parameter servers: The name servers that know the targets.
   init(servers: ResolverServers = .system) throws(Errno) {
     loop = try EventLoop(name: "weir.probe")
-    resolver = LoopBound(ResolverHolder(loop, servers), on: loop)
+    self.servers = servers
+    resolver = LoopBound(nil, on: loop)
   }
 
   /// Runs a probe, and calls `done` once, on another thread.
   func run(_ order: ProbeOrder, _ done: @escaping @Sendable (Result) -> Void) {
     let start = MonotonicTime.now
-    loop.post { [resolver, workers] in
-      ProbeRun.begin(order, resolver.value.resolver) { findings, log in
+    loop.post { [loop, servers, resolver, workers] in
+      let asked = resolver.value ?? Resolver(loop: loop, servers: servers)
+      resolver.value = asked
+      ProbeRun.begin(order, asked) { findings, log in
         let judge = { @Sendable in done(Self.result(order, findings, log, since: start)) }
         // Probes without expressions don't wait for those that have some.
         if order.module.hasPatterns { workers.submit(judge) } else { judge() }
@@ -57,5 +51,30 @@ final class ProbeDesk: Sendable {
     let metrics = ProbeMetrics.text(
       findings, verdict, seconds: seconds, allowsInsecureServers: order.module.tls.skipsVerification)
     return Result(isSuccess: verdict.isSuccess, metrics: metrics, log: log.text)
+  }
+}
+
+extension ProbeDesk {
+  func run(_ order: ProbeOrder) async -> Result {
+    await withCheckedContinuation { continuation in run(order) { continuation.resume(returning: $0) } }
+  }
+}
+
+extension ProbeOrder {
+  /// The probe of `weir probe --module`, which asks a target as the probe page does.
+  init(_ options: ProbeOptions) throws {
+    var configuration = ProbeConfiguration()
+    if let file = options.configFile {
+      configuration = try ProbeConfiguration(file: file)
+    } else {
+      // The one who asks chooses the target too.
+      configuration.targets = options.destinationPolicy
+    }
+    let name = options.module ?? ProbeConfiguration.standardModule
+    let module = try configuration.module(named: name) { "there are \($0.joined(separator: ", "))" }
+    let timeout = options.timeout / .seconds(1)
+    self.init(
+      target: options.url, moduleName: name, module: module, targets: configuration.targets,
+      timeout: module.timeout.map { min($0, timeout) } ?? timeout)
   }
 }

@@ -62,11 +62,8 @@ struct ProbeVerdict: Sendable {
       log.fail("Invalid HTTP version number", ["version": .string(response.version)])
       isSuccess = false
     }
-    if response.isSecure, module.failsIfSecure {
-      log.fail("Final request was over SSL")
-      isSuccess = false
-    } else if !response.isSecure, module.failsIfPlain {
-      log.fail("Final request was not over SSL")
+    if response.isSecure ? module.failsIfSecure : module.failsIfPlain {
+      log.fail("Final request was \(response.isSecure ? "over" : "not over") SSL")
       isSuccess = false
     }
   }
@@ -117,33 +114,39 @@ struct ProbeVerdict: Sendable {
   }
 
   private static func fieldsAreGood(_ head: ResponseHead, _ module: ProbeModule, _ log: inout ProbeLog) -> Bool {
-    for field in module.fieldsMustNotMatch {
-      let values = head.values(ofField: field.name)
-      if values.isEmpty, !field.mayBeMissing {
-        log.fail("Missing required header", ["header": .string(field.name)])
-        return false
-      }
-      if values.contains(where: { field.pattern.matches($0.utf8) }) {
+    for (fields, mustMatch) in [(module.fieldsMustNotMatch, false), (module.fieldsMustMatch, true)] {
+      for field in fields {
+        let values = head.values(ofField: field.name)
+        if values.isEmpty {
+          if field.mayBeMissing { continue }
+          log.fail("Missing required header", ["header": .string(field.name)])
+          return false
+        }
+        guard values.contains(where: { field.pattern.matches($0.utf8) }) != mustMatch else { continue }
         log.fail(
-          "Header matched regular expression",
-          ["header": .string(field.name), "regexp": .string(field.pattern.source)])
-        return false
-      }
-    }
-    for field in module.fieldsMustMatch {
-      let values = head.values(ofField: field.name)
-      if values.isEmpty {
-        if field.mayBeMissing { continue }
-        log.fail("Missing required header", ["header": .string(field.name)])
-        return false
-      }
-      if !values.contains(where: { field.pattern.matches($0.utf8) }) {
-        log.fail(
-          "Header did not match regular expression",
+          "Header \(mustMatch ? "did not match" : "matched") regular expression",
           ["header": .string(field.name), "regexp": .string(field.pattern.source)])
         return false
       }
     }
     return true
+  }
+}
+
+/// The log lines of one probe, shown with `debug=true`.
+struct ProbeLog: Sendable {
+  private(set) var text = ""
+  private let common: LogFields
+
+  init(module: String, target: String) {
+    common = ["module": .string(module), "target": .string(target)]
+  }
+
+  mutating func note(_ message: String, _ fields: LogFields = [:], level: LogLevel = .info) {
+    text += String(decoding: LogFormatter(.logfmt).line(at: .now, level, message, common, fields), as: UTF8.self)
+  }
+
+  mutating func fail(_ message: String, _ fields: LogFields = [:]) {
+    note(message, fields, level: .error)
   }
 }

@@ -1,31 +1,17 @@
-import Foundation
 import Weir
 import WeirCurl
 import WeirHTTP
 import WeirIO
-import WeirTransport
 
 /// A request of a probe: the first one, or one that a redirect leads to.
 struct ProbeHop {
-  struct Failure: Error {
-    let text: String
-  }
-
   let url: ProbeURL
   let method: String
   let sendsBody: Bool
   /// The address to ask; nil for one that is looked up anew, at the end of a redirect to another place.
   let pin: IPAddress?
   /// Whether the request goes to the target's own host, so that it may have the module's credentials.
-  let isAtTarget: Bool
-
-  init(_ url: ProbeURL, method: String, sendsBody: Bool, pin: IPAddress?, isAtTarget: Bool = true) {
-    self.url = url
-    self.method = method
-    self.sendsBody = sendsBody
-    self.pin = pin
-    self.isAtTarget = isAtTarget
-  }
+  var isAtTarget = true
 
   /// The request that a redirect leads to; nil for one to no URL that can be asked.
   func redirected(to location: String, status: Int) -> ProbeHop? {
@@ -33,7 +19,7 @@ struct ProbeHop {
     let keepsMethod = status == 307 || status == 308 || method == "HEAD"
     let isSafe = next.host == url.host && (next.isSecure || !url.isSecure)
     return ProbeHop(
-      next, method: keepsMethod ? method : "GET", sendsBody: sendsBody && (status == 307 || status == 308),
+      url: next, method: keepsMethod ? method : "GET", sendsBody: sendsBody && (status == 307 || status == 308),
       pin: isRelative ? pin : nil, isAtTarget: isAtTarget && (isRelative || isSafe))
   }
 
@@ -70,7 +56,7 @@ struct ProbeHop {
   }
 
   /// - Parameter cookies: The Cookie field's value.
-  func headers(_ module: ProbeModule, cookies: String?) throws(Failure) -> PreparedHeaders {
+  func headers(_ module: ProbeModule, cookies: String?) throws(ProbeProblem) -> PreparedHeaders {
     var block = HeaderBlock()
     block.append(name: "Host", value: hostField(module))
     if module.header("User-Agent") == nil { block.append(name: "User-Agent", value: "weir/\(WeirInfo.version)") }
@@ -82,11 +68,11 @@ struct ProbeHop {
       block.append(name: "Authorization", value: value)
     }
     if let cookies { block.append(name: "Cookie", value: cookies) }
-    if let defect = block.defect { throw Failure(text: defect) }
+    if let defect = block.defect { throw ProbeProblem(defect) }
     return PreparedHeaders(block)
   }
 
-  private func authorization(_ module: ProbeModule) throws(Failure) -> String? {
+  private func authorization(_ module: ProbeModule) throws(ProbeProblem) -> String? {
     if let (user, password) = url.credential { return Self.basic(user, password) }
     switch module.authorization {
     case .basic(let user, let password): return Self.basic(user, try Self.read(password))
@@ -99,7 +85,7 @@ struct ProbeHop {
     "Basic \(Data("\(user):\(password)".utf8).base64EncodedString())"
   }
 
-  private static func read(_ secret: ProbeModule.Secret) throws(Failure) -> String {
+  private static func read(_ secret: ProbeModule.Secret) throws(ProbeProblem) -> String {
     switch secret {
     case .text(let text): return text
     case .file(let path):
@@ -107,7 +93,7 @@ struct ProbeHop {
         let text = String(decoding: try SmallFile.bytes(of: path, limit: 64 * 1024), as: UTF8.self)
         return text.trimmingCharacters(in: .whitespacesAndNewlines)
       } catch {
-        throw Failure(text: "\(path): \(error.text)")
+        throw ProbeProblem("\(path): \(error.text)")
       }
     }
   }
@@ -115,14 +101,7 @@ struct ProbeHop {
 
 /// The cookies that a probe was given on its way, for later requests to the same host.
 struct ProbeCookies {
-  private struct Cookie {
-    let host: String
-    let name: Substring
-    let pair: Substring
-    let isSecure: Bool
-  }
-
-  private var cookies: [Cookie] = []
+  private var cookies: [(host: String, name: Substring, pair: Substring, isSecure: Bool)] = []
   /// More are forgotten.
   private static let limit = 50
 
@@ -135,7 +114,7 @@ struct ProbeCookies {
       let isSecure = parts.dropFirst().contains { $0.trimmingCharacters(in: .whitespaces).lowercased() == "secure" }
       cookies.removeAll { $0.host == url.host && $0.name == name }
       guard cookies.count < Self.limit else { return }
-      cookies.append(Cookie(host: url.host, name: name, pair: pair, isSecure: isSecure))
+      cookies.append((url.host, name, pair, isSecure))
     }
   }
 
@@ -144,4 +123,59 @@ struct ProbeCookies {
     let pairs = cookies.filter { $0.host == url.host && (url.isSecure || !$0.isSecure) }.map(\.pair)
     return pairs.isEmpty ? nil : pairs.joined(separator: "; ")
   }
+}
+
+/// The URL of a probe's request.
+struct ProbeURL: Equatable {
+  let isSecure: Bool
+  /// In canonical form; an IPv6 address has no brackets.
+  let host: String
+  /// Any number: one that is no port makes the request fail.
+  let port: Int
+  /// The Host field's value: with a port if the URL has one.
+  let authority: String
+  /// The absolute URL, without user name, password and fragment.
+  let text: String
+  /// The user name and password.
+  let credential: (user: String, password: String)?
+  private let url: URL
+
+  /// Reads a target; one without a scheme is an `http` one.
+  init?(target: String) {
+    let hasScheme = target.hasPrefix("http://") || target.hasPrefix("https://")
+    self.init(hasScheme ? target : "http://" + target)
+  }
+
+  private init?(_ text: String) {
+    guard let url = URL(text: text) else { return nil }
+    self.init(url)
+  }
+
+  private init?(_ url: URL) {
+    guard let parts = URLComponents(url: url.absoluteURL, resolvingAgainstBaseURL: true),
+      let scheme = parts.scheme?.lowercased(), scheme == "http" || scheme == "https", var host = parts.encodedHost
+    else { return nil }
+    if host.hasPrefix("[") { host = String(host.dropFirst().dropLast()) }
+    let canonical = CanonicalHost(host)
+    guard !canonical.text.isEmpty else { return nil }
+    isSecure = scheme == "https"
+    self.host = canonical.text
+    port = parts.port ?? (isSecure ? 443 : 80)
+    authority = canonical.inURL + (parts.port.map { ":\($0)" } ?? "")
+    let path = parts.percentEncodedPath
+    let query = parts.percentEncodedQuery.map { "?\($0)" } ?? ""
+    self.text = "\(scheme)://\(authority)\(path.isEmpty ? "/" : path)\(query)"
+    credential = parts.user.map { ($0, parts.password ?? "") }
+    self.url = url.absoluteURL
+  }
+
+  /// The URL of a redirect, and whether it stays at the same authority because it names none; nil for one that can't be
+  /// followed.
+  func redirect(to location: String) -> (url: ProbeURL, isRelative: Bool)? {
+    let location = location.trimmingCharacters(in: .whitespaces)
+    guard let target = URL(text: location, relativeTo: url), let next = ProbeURL(target) else { return nil }
+    return (next, URL(text: location)?.host() == nil)
+  }
+
+  static func == (left: ProbeURL, right: ProbeURL) -> Bool { left.text == right.text }
 }

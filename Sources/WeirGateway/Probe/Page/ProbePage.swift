@@ -40,12 +40,12 @@ final class ProbePage: Sendable {
   private func answer(_ request: RequestHead, _ done: @escaping @Sendable (ExporterPage.Response) -> Void) {
     let configuration = state.withLock { $0.configuration }
     let order: ProbeOrder, isDebug: Bool
-    do throws(Refusal) {
+    do throws(ProbeProblem) {
       let query = QueryItems(request.query ?? "")
       order = try Self.order(query, request.fields.combined("X-Prometheus-Scrape-Timeout-Seconds"), configuration)
       isDebug = try Self.value("debug", query) == "true"
     } catch {
-      return done(ExporterPage.Response(status: 400, text: error.text + "\n"))
+      return done(ExporterPage.Response(status: 400, text: error.description + "\n"))
     }
     guard enter() else {
       let text = "\(Self.limit) probes are under way; scrape less often, or with fewer targets at once\n"
@@ -84,30 +84,22 @@ final class ProbePage: Sendable {
 
   // MARK: Orders
 
-  struct Refusal: Error, Equatable {
-    let text: String
-  }
-
   /// The probe that a query asks for.
   ///
   /// - Parameter scrapeTimeout: The value of the field in which a scraper announces its timeout.
   static func order(
     _ query: QueryItems, _ scrapeTimeout: String?, _ configuration: ProbeConfiguration
-  ) throws(Refusal) -> ProbeOrder {
+  ) throws(ProbeProblem) -> ProbeOrder {
     let moduleName = try value("module", query) ?? ProbeConfiguration.standardModule
-    guard var module = configuration.modules[moduleName] else {
-      let known = configuration.modules.keys.sorted()
-      let hint = suggestion(for: moduleName, among: known).map { "did you mean \(quoted($0))?" }
-      throw Refusal(text: "unknown module \(quoted(moduleName)); \(hint ?? "the probe file has \(known.count)")")
-    }
+    var module = try configuration.module(named: moduleName) { "the probe file has \($0.count)" }
     guard let target = try value("target", query) else {
-      throw Refusal(text: "the target is missing: /probe?target=URL&module=NAME")
+      throw ProbeProblem("the target is missing: /probe?target=URL&module=NAME")
     }
     if let host = try value("hostname", query) {
       if let own = module.header("Host"), own != host {
-        throw Refusal(text: "the module has the header Host, \(quoted(own)), so that there can be no hostname")
+        throw ProbeProblem("the module has the header Host, \(quoted(own)), so that there can be no hostname")
       }
-      guard FieldSyntax.isValue(host.utf8) else { throw Refusal(text: "the hostname is not a host") }
+      guard FieldSyntax.isValue(host.utf8) else { throw ProbeProblem("the hostname is not a host") }
       module.headers = module.headers.filter { !FieldSyntax.isSameName($0.name, "Host") }
       module.headers.append(HeaderRule(name: "Host", value: host))
     }
@@ -118,12 +110,12 @@ final class ProbePage: Sendable {
 
   /// Seconds for a probe: the module's timeout or the scrape's, less half a second for the way back, whichever is
   /// shorter.
-  private static func timeout(_ module: ProbeModule, _ scrapeTimeout: String?) throws(Refusal) -> Double {
+  private static func timeout(_ module: ProbeModule, _ scrapeTimeout: String?) throws(ProbeProblem) -> Double {
     var limit = longest
     // An empty field says nothing, as for blackbox_exporter.
     if let scrapeTimeout, !scrapeTimeout.isEmpty {
       guard let seconds = Double(scrapeTimeout), seconds.isFinite else {
-        throw Refusal(text: "X-Prometheus-Scrape-Timeout-Seconds is not a number")
+        throw ProbeProblem("X-Prometheus-Scrape-Timeout-Seconds is not a number")
       }
       if seconds > 0 { limit = min(limit, seconds) }
     }
@@ -133,11 +125,11 @@ final class ProbePage: Sendable {
   }
 
   /// The first value of a name; nil for none and for an empty one.
-  private static func value(_ name: String, _ query: QueryItems) throws(Refusal) -> String? {
+  private static func value(_ name: String, _ query: QueryItems) throws(ProbeProblem) -> String? {
     do throws(QueryItems.Malformed) {
       return try query.values(of: name).first.flatMap { $0.isEmpty ? nil : $0 }
     } catch {
-      throw Refusal(text: "the \(name) is not percent-encoded UTF-8")
+      throw ProbeProblem("the \(name) is not percent-encoded UTF-8")
     }
   }
 }

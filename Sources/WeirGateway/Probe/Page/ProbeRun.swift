@@ -1,4 +1,3 @@
-import Weir
 import WeirCurl
 import WeirHTTP
 import WeirIO
@@ -117,7 +116,7 @@ final class ProbeRun {
     findings.lookup = MonotonicTime.now.seconds(since: start)
     findings.address = address
     log.note("Resolved target address", ["ip": .string("\(address)")])
-    ask(ProbeHop(url, method: module.method, sendsBody: true, pin: address))
+    ask(ProbeHop(url: url, method: module.method, sendsBody: true, pin: address))
   }
 
   // MARK: Hops
@@ -127,14 +126,14 @@ final class ProbeRun {
     var options = TransportOptions()
     options.connectTimeout = remaining
     options.notesPeers = true
-    do throws(ProbeHop.Failure) {
-      guard (1...65_535).contains(hop.url.port) else { throw ProbeHop.Failure(text: "ports are 1 to 65535") }
+    do throws(ProbeProblem) {
+      guard (1...65_535).contains(hop.url.port) else { throw ProbeProblem("ports are 1 to 65535") }
       let headers = try hop.headers(module, cookies: cookies.field(for: hop.url))
       let engines: Engines
       do throws(TransferError) {
         engines = try Engines(loop: loop, options: options, observer: nil)
       } catch {
-        throw ProbeHop.Failure(text: error.description)
+        throw ProbeProblem(error.description)
       }
       log.note(
         "Making HTTP request", ["url": .string(hop.url.text), "host": .string(hop.hostField(module))])
@@ -143,9 +142,13 @@ final class ProbeRun {
         spec, headers, module, by: engines, on: loop, wantsBody: { [self] head in next(after: hop, head) == nil },
         onEnd: { [self] in exchangeEnded($0, of: hop) })
     } catch {
-      log.fail("Error for HTTP request", ["err": .string(error.text)])
-      end()
+      fail(error.description)
     }
+  }
+
+  private func fail(_ reason: String) {
+    log.fail("Error for HTTP request", ["err": .string(reason)])
+    end()
   }
 
   /// Where a response sends the probe; nil for one that is no redirect. Of several Location fields the first counts, as
@@ -163,26 +166,18 @@ final class ProbeRun {
     let location = outcome.head.flatMap { next(after: hop, $0) }
     if location != nil { phases[.transfer] = nil }
     findings.phases.add(phases)
-    guard let head = outcome.head else {
-      log.fail("Error for HTTP request", ["err": .string(outcome.failure ?? "")])
-      return end()
-    }
+    guard let head = outcome.head else { return fail(outcome.failure ?? "") }
     cookies.keep(head, from: hop.url)
     guard let location else { return finish(outcome, head, of: hop, isRefusedRedirect: false) }
     follow(location, outcome, head, of: hop)
   }
 
   private func follow(_ location: String, _ outcome: ProbeExchange.Outcome, _ head: ResponseHead, of hop: ProbeHop) {
-    guard let next = hop.redirected(to: location, status: head.status) else {
-      log.fail("Error for HTTP request", ["err": .string("the redirect leads to no http or https URL")])
-      findings.redirects += 1
-      return end()
-    }
     findings.redirects += 1
-    guard MonotonicTime.now.seconds(since: start) < order.timeout else {
-      log.fail("Error for HTTP request", ["err": .string(ProbeExchange.timeout)])
-      return end()
+    guard let next = hop.redirected(to: location, status: head.status) else {
+      return fail("the redirect leads to no http or https URL")
     }
+    guard MonotonicTime.now.seconds(since: start) < order.timeout else { return fail(ProbeExchange.timeout) }
     log.note("Received redirect", ["location": .string(next.url.text)])
     guard module.followsRedirects, findings.redirects <= Self.mostRedirects else {
       log.note("Not following redirect")

@@ -17,12 +17,9 @@ struct HandedOver: Equatable {
   /// The end of a socket pair whose other end the old process has.
   var channel: CInt
   var items: [Item]
+}
 
-  init(channel: CInt, items: [Item]) {
-    self.channel = channel
-    self.items = items
-  }
-
+extension HandedOver {
   /// Nil if `text` has not the form above, or names a descriptor twice or one of the standard streams.
   init?(parsing text: String) {
     let words = text.split(separator: " ", omittingEmptySubsequences: false)

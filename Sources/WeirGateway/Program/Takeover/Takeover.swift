@@ -17,18 +17,18 @@ final class Takeover: Sendable {
     self.log = log
   }
 
-  /// Starts the new process, with the arguments of this one. What comes of it becomes an occasion.
-  func start(with listeners: [(address: SocketAddress, listener: Listener)], _ occasions: Occasions) {
+  /// Starts the new process, with the arguments of this one. What comes of it becomes an event.
+  func start(with listeners: [(address: SocketAddress, listener: Listener)], _ events: LifecycleEvents) {
     log.info("a new process is started to take over", [:])
     for (_, listener) in listeners { listener.handOver(true) }
     let items = listeners.map { HandedOver.Item(descriptor: $0.listener.descriptor, address: $0.address) }
     let note: @Sendable (Successor.Event) -> Void = { [log] event in
       switch event {
-      case .ready: occasions.note(.successorReady)
+      case .ready: events.note(.successorReady)
       case .failed(let reason):
         for (_, listener) in listeners { listener.handOver(false) }
         log.error("the takeover failed; this process goes on", ["reason": .string(reason)])
-        occasions.note(.successorFailed)
+        events.note(.successorFailed)
       }
     }
     loop.post { [self] in

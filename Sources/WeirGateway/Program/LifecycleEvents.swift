@@ -4,61 +4,49 @@ import WeirExporter
 /// Events from outside, one after the other: signals, and requests at the metrics address.
 ///
 /// Those who ask for a reload while one is due share it, so that however many ask, the end is not far behind.
-struct Occasions: Sendable {
-  /// Takes the answer to whoever asked over HTTP.
+final class LifecycleEvents: Sendable {
+  /// Takes the answer to a request over HTTP.
   typealias Answer = @Sendable (AdminAction.Result) -> Void
 
-  struct Occasion: Sendable {
+  struct Entry: Sendable {
     let event: Lifecycle.Event
     fileprivate let answer: Answer?
   }
 
-  /// The reload that is due, and those who wait for it.
-  private final class DueReload: Sendable {
-    private struct State {
-      var isDue = false
-      var answers: [Answer] = []
-    }
-
-    private let state = Mutex(State())
-
-    /// Returns whether it is due only now.
-    func add(_ answer: Answer?) -> Bool {
-      state.withLock { state in
-        defer { state.isDue = true }
-        if let answer { state.answers.append(answer) }
-        return !state.isDue
-      }
-    }
-
-    func begin() -> [Answer] {
-      state.withLock { state in
-        defer { state = State() }
-        return state.answers
-      }
-    }
+  /// The reload that is due, and the requests that wait for it.
+  private struct DueReload {
+    var isDue = false
+    var answers: [Answer] = []
   }
 
-  let stream: AsyncStream<Occasion>
-  private let continuation: AsyncStream<Occasion>.Continuation
-  private let dueReload = DueReload()
+  let stream: AsyncStream<Entry>
+  private let continuation: AsyncStream<Entry>.Continuation
+  private let dueReload = Mutex(DueReload())
 
   init() {
-    (stream, continuation) = AsyncStream.makeStream(of: Occasion.self)
+    (stream, continuation) = AsyncStream.makeStream(of: Entry.self)
   }
 
   func note(_ event: Lifecycle.Event, answer: Answer? = nil) {
-    if event == .hangUp {
-      if dueReload.add(answer) { continuation.yield(Occasion(event: event, answer: nil)) }
-    } else {
-      continuation.yield(Occasion(event: event, answer: answer))
+    guard event == .hangUp else {
+      continuation.yield(Entry(event: event, answer: answer))
+      return
     }
+    let isNew = dueReload.withLock { reload in
+      defer { reload.isDue = true }
+      if let answer { reload.answers.append(answer) }
+      return !reload.isDue
+    }
+    if isNew { continuation.yield(Entry(event: event, answer: nil)) }
   }
 
-  /// Begins with an occasion of the stream. Returns what takes its answer.
-  func begin(_ occasion: Occasion) -> Answer? {
-    guard occasion.event == .hangUp else { return occasion.answer }
-    let answers = dueReload.begin()
+  /// Begins with an entry of the stream. Returns what takes its answer.
+  func begin(_ entry: Entry) -> Answer? {
+    guard entry.event == .hangUp else { return entry.answer }
+    let answers = dueReload.withLock { reload in
+      defer { reload = DueReload() }
+      return reload.answers
+    }
     return { result in for answer in answers { answer(result) } }
   }
 
@@ -67,9 +55,9 @@ struct Occasions: Sendable {
   /// - Parameter areEnabled: Whether they do anything; otherwise they are answered 403.
   func actions(areEnabled: Bool) -> [String: AdminAction] {
     let refusal = "the lifecycle is not enabled; start weir with --web.enable-lifecycle\n"
-    let reload: AdminAction.Act = { done in note(.hangUp, answer: done) }
+    let reload: AdminAction.Act = { done in self.note(.hangUp, answer: done) }
     let quit: AdminAction.Act = { done in
-      note(.terminate)
+      self.note(.terminate)
       done(AdminAction.Result(status: 200, text: "weir ends, as at SIGTERM\n"))
     }
     return [

@@ -4,10 +4,9 @@ import WeirIO
 import WeirMetrics
 import WeirServer
 
-/// The running parts of the program.
-final class Parts: Sendable {
+/// The servers of the running program: the gateway, and the metrics address with its pages.
+final class Servers: Sendable {
   let exporter: Exporter
-  let exporterAddress: SocketAddress
   private let exporterListener: Listener
   private let webAddress: SocketAddress
   let webHeaders: [String: String]
@@ -18,18 +17,18 @@ final class Parts: Sendable {
   let metrics: GatewayMetrics
   let gateway: Gateway
   /// Whether `/-/ready` answers 200.
-  let isReady: Flag
+  let isReady: Readiness
 
-  final class Flag: Sendable {
+  final class Readiness: Sendable {
     let value = Atomic(false)
   }
 
   /// Listens, but answers nothing before `start()` and `showMetrics()`.
   init(
     _ configuration: Configuration, _ web: WebConfiguration, _ probe: ProbeConfiguration?, _ options: ServeOptions,
-    _ workers: Int, _ shares: DescriptorShares, _ sockets: InheritedSockets, _ log: Logger, _ occasions: Occasions
+    _ workers: Int, _ shares: DescriptorShares, _ sockets: InheritedSockets, _ log: Logger, _ events: LifecycleEvents
   ) throws {
-    let isReady = Flag()
+    let isReady = Readiness()
     self.isReady = isReady
     var exporterOptions = Exporter.Options()
     exporterOptions.title = "weir gateway"
@@ -37,10 +36,10 @@ final class Parts: Sendable {
     exporterOptions.headers = web.headers
     webHeaders = web.headers
     webTLS = try web.tls.map { tls throws(TLSFilesProblem) in
-      try TLSFilesWatch(tls.files, report: { log.note($0, listener: "metrics") })
+      try TLSFilesWatch(tls, report: { log.note($0, listener: "metrics") })
     }
     exporterOptions.secure = webTLS?.source.makeChannel
-    exporterOptions.actions = occasions.actions(areEnabled: options.enablesLifecycle)
+    exporterOptions.actions = events.actions(areEnabled: options.enablesLifecycle)
     self.probe = try probe.map { modules throws(Errno) in try ProbePage(modules) }
     if let page = self.probe?.page { exporterOptions.pages[ProbePage.path] = page }
     exporterOptions.isReady = { isReady.value.load(ordering: .relaxed) }
@@ -67,7 +66,6 @@ final class Parts: Sendable {
     } catch {
       throw ExporterError(error)
     }
-    exporterAddress = exporterListener.address
     sockets.closeRest()
   }
 
@@ -81,6 +79,8 @@ final class Parts: Sendable {
     isReady.value.store(true, ordering: .relaxed)
     metrics.configurationLoaded()
   }
+
+  var exporterAddress: SocketAddress { exporterListener.address }
 
   /// All listeners with the addresses that were asked for, the metrics' last.
   var listeners: [(address: SocketAddress, listener: Listener)] {
