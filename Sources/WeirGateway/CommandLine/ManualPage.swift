@@ -139,25 +139,22 @@ package enum ManualPage: String, CaseIterable, Sendable {
         """
         A duration is `30s`, `500ms`, `1m30s`, `1.5s`, or a plain number of seconds; units are `d`, `h`, `m`, `s`, \
         `ms`. Names of keys in lists are written without their places: `rateLimits.rate` is the key `rate` of each \
-        entry of `rateLimits`. *gateway.md*, *upstreams.md* and *access.md* are among weir's documents.
+        entry of `rateLimits`. *gateway.md* among weir's documents says which of them to read.
         """),
       Roff.section("Example"), Roff.example(example),
     ]
       + KeyTable.all.flatMap { table in
-        table.sections.flatMap { section in
-          [Roff.section(section.title), "Keys \(section.place):"]
-            + section.rows.map { entry(of: $0, table.document) }
-        }
+        [Roff.section(table.title), "Keys \(table.place):"] + table.rows.map(entry)
       }
       + [Roff.section("See also"), ".BR weir (1)"]
   }
 
-  static func entry(of key: ConfigurationOutline.Row, _ document: String) -> String {
+  static func entry(of key: ConfigurationOutline.Row) -> String {
     let isRule = key.standard.isEmpty || key.standard.hasPrefix("this") || key.standard.hasPrefix("required")
     let standard = isRule || key.standard == "none" ? key.standard : "default: \(key.standard)"
     let facts = [key.kind, standard].filter { !$0.isEmpty && $0 != "none" }.joined(separator: "; ")
     return Roff.entry(
-      Roff.bold(key.name), "(\(Roff.markdown(facts, of: document)))\n.br\n\(Roff.markdown(key.text, of: document))")
+      Roff.bold(key.name), "(\(Roff.markdown(facts)))\n.br\n\(Roff.markdown(key.text))")
   }
 
   private static let example = """

@@ -29,11 +29,9 @@ enum Roff {
 
   /// A text in which backticks mark code and asterisks emphasis, and which may link to documents: code is bold, and a
   /// link is shown by its target.
-  ///
-  /// - Parameter document: The document from which the text comes, for links into it.
-  static func markdown(_ text: String, of document: String = "") -> String {
+  static func markdown(_ text: String) -> String {
     var result = ""
-    var rest = text.replacing("(below)", with: "([below](\(document)))")[...]
+    var rest = text[...]
     while let next = rest.firstIndex(where: { "`*[".contains($0) }) {
       result += plain(rest[..<next], after: result)
       rest = rest[next...]
@@ -44,7 +42,7 @@ enum Roff {
         result += italic(words)
         rest = tail
       } else if let (_, tail) = span(rest, "[", "]"), let (target, end) = span(tail, "(", ")") {
-        result += italic(target.hasPrefix("#") ? document + target : String(target))
+        result += italic(target)
         rest = end
       } else {
         result += escaped(rest.prefix(1))

@@ -151,38 +151,25 @@ extension ConfigurationOutline {
   }
 }
 
-/// A table of the configuration's keys, as documents and the manual page have it.
+/// A table of the configuration's keys, as docs/configuration.md and the manual page have it.
 struct KeyTable {
-  struct Section {
-    /// The heading in the manual page.
-    let title: String
-    /// The place of the keys in the file.
-    let place: String
-    let rows: [ConfigurationOutline.Row]
-  }
+  /// The heading.
+  let title: String
+  /// The place of the keys in the file.
+  let place: String
+  let rows: [ConfigurationOutline.Row]
 
-  /// The document's name in docs.
-  let document: String
-  let sections: [Section]
-
-  /// All tables, in the order in which the documents have them.
+  /// All tables, in the order in which the document has them.
   static var all: [KeyTable] {
+    let file = KeyTable(title: "The file", place: "at the top of the file", rows: ReadFile.mapping.outline.rows())
     let routes = ReadRoute.sections.map { title, keys in
-      let rows = ConfigurationMapping(ReadRoute(), keys: { keys }).outline.rows()
-      return Section(title: title, place: "in each of routes", rows: rows)
+      let mapping = ConfigurationMapping(ReadRoute(), keys: { keys })
+      return KeyTable(title: title, place: "in each of routes", rows: mapping.outline.rows())
     }
-    let file = Section(title: "The file", place: "at the top of the file", rows: ReadFile.mapping.outline.rows())
     let listeners = ListenerSettings.mapping.outline.rows(in: "listeners")
-    let upstreams = ReadUpstream.mapping.outline.rows()
-    return [
-      KeyTable(document: "gateway.md", sections: [file] + routes.dropLast()),
-      KeyTable(
-        document: "gateway.md",
-        sections: [Section(title: "Listeners", place: "at the top of the file", rows: listeners)]),
-      KeyTable(
-        document: "upstreams.md",
-        sections: [Section(title: "Upstreams", place: "in each of upstreams", rows: upstreams)]),
-      KeyTable(document: "upstreams.md", sections: routes.suffix(1)),
+    return [file] + routes + [
+      KeyTable(title: "Listeners", place: "at the top of the file", rows: listeners),
+      KeyTable(title: "Upstreams", place: "in each of upstreams", rows: ReadUpstream.mapping.outline.rows()),
     ]
   }
 }

@@ -8,14 +8,13 @@ import WeirTestSupport
   @Test(
     arguments: [
       ("a `match.host`, or *Slow clients*", #"a \fBmatch.host\fR, or \fISlow clients\fR"#),
-      ("below ([below](#tls)), [up](upstreams.md)", #"below (\fIgateway.md#tls\fR), \fIupstreams.md\fR"#),
-      ("as shown (below)", #"as shown (\fIgateway.md\fR)"#),
+      ("said ([there](listeners.md#tls)), [up](upstreams.md)", #"said (\fIlisteners.md#tls\fR), \fIupstreams.md\fR"#),
       (#"`a\b-c` isn't "~^`"#, #"\fBa\eb\-c\fR isn\(aqt \(dq\(ti\(ha\(ga"#),
       ("`1` ÷ 2 …", #"\fB1\fR \[u00F7] 2 ..."#),
       (".TH x", #"\&.TH x"#), ("`a`.", #"\fBa\fR."#), ("10 [1] * `", #"10 [1] * \(ga"#),
     ])
   func makesRoff(markdown: String, expected: String) {
-    #expect(Roff.markdown(markdown, of: "gateway.md") == expected)
+    #expect(Roff.markdown(markdown) == expected)
   }
 
   @Test func theProgramsPageNamesEveryFlag() {
@@ -31,7 +30,7 @@ import WeirTestSupport
 
   @Test func theConfigurationsPageNamesEveryKey() {
     let text = ManualPage.configuration.text
-    for key in KeyTable.all.flatMap(\.sections).flatMap(\.rows) {
+    for key in KeyTable.all.flatMap(\.rows) {
       #expect(text.contains("\n.TP\n\(Roff.bold(key.name))\n("), "\(key.name)")
     }
     let trace = #"""
@@ -39,7 +38,7 @@ import WeirTestSupport
       \fBtrace\fR
       (mapping or \fBoff\fR; default: \fBoff\fR)
       .br
-      beside \fBroutes\fR: whether traces are continued (\fIgateway.md#traces\-and\-request\-identifiers\fR);
+      beside \fBroutes\fR: whether traces are continued (\fIlogs.md#traces\-and\-request\-identifiers\fR);
       """#
     #expect(text.contains("\(trace) \\fB{}\\fR for the defaults\n.TP\n"))
   }

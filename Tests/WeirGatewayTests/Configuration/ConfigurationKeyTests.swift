@@ -54,7 +54,7 @@ import WeirTestSupport
   @Test(.enabled(if: package.isInstalled)) func theSchemaSaysTheSame() async throws {
     let root = URL(filePath: PackageRoot.path)
     var cases: [(String, Bool)] = []
-    for name in ["gateway.md", "upstreams.md"] {
+    for name in GatewayDocumentTests.documents {
       let text = try String(contentsOf: root.appending(path: "docs/\(name)"), encoding: .utf8)
       cases += text.split(separator: "```yaml\n").dropFirst().compactMap { $0.split(separator: "```").first }
         .map { (String($0), true) }
@@ -104,7 +104,7 @@ import WeirTestSupport
     ]
     for copy in copies {
       #expect(copy.mapping.outline.rows().map(\.line) == [copy.row])
-      #expect(ManualPage.entry(of: copy.mapping.outline.rows()[0], "gateway.md").contains("how long"))
+      #expect(ManualPage.entry(of: copy.mapping.outline.rows()[0]).contains("how long"))
       #expect(ConfigurationSchema.text(of: copy.mapping.outline).contains(copy.schema))
       let form = copy.mapping.form()
       #expect(throws: ConfigurationError.self) {

@@ -188,7 +188,7 @@ import WeirTestSupport
     #expect(try ask("secret", from: "2001:db8:1::1")?.status == 200)
   }
 
-  /// The first rule in the order of docs/gateway.md that refuses a request is the one that counts it.
+  /// The first rule in the order of docs/limits.md that refuses a request is the one that counts it.
   @Test func theFirstRuleThatRefusesCounts() throws {
     let server = try ScriptedServer(.answering(okResponse("hi")))
     let port = UInt16(LoopbackPort.free())

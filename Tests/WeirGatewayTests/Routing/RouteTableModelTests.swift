@@ -28,7 +28,7 @@ import WeirTestSupport
   }
 }
 
-/// The rules of docs/gateway.md, one after the other and without an index.
+/// The rules of docs/routes.md, one after the other and without an index.
 private enum Model {
   static let hosts = ["a", "b.a", "c.b.a", "*.a", "*.b.a", "*.c.b.a", "x"]
   static let segments = ["a", "b", "aa", ""]

@@ -109,7 +109,7 @@ struct ReadFallback {
       """
       sends the request to another entry, once, after all retries and in what is left of `timeout`. Only requests \
       that could be retried: by `retry.methods`, with a body of at most 64 KiB, and within that entry's \
-      `retryBudget` (below)
+      `retryBudget` ([upstreams.md](upstreams.md))
       """, missing: .words("this or `respond`"))
     Key(
       "respond", RouteResponse.form, \.response,

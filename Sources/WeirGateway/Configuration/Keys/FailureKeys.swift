@@ -85,7 +85,7 @@ extension OverloadSettings {
     Key(
       "priority", .boolean, \.priority,
       """
-      whether the client's `Priority: u=N` decides which waiting request goes first (below); only for clients that \
+      whether the client's `Priority: u=N` decides which waiting request goes first ([bounds.md](bounds.md#load)); only for clients that \
       are all your own
       """)
   }.formOrOff(on: "it is on by default: leave the key out, or write {}") { settings, given in

@@ -23,7 +23,7 @@ struct ReadFile {
       missing: .required("list at least one route"), isDetailed: false)
     Key(
       "listeners", ListenerSettings.list, \.listeners,
-      "where clients are awaited ([below](#listeners))",
+      "where clients are awaited ([listeners.md](listeners.md))",
       missing: .words("that of `--gateway.listen-address`"), isDetailed: false)
     Key(
       "upstreams", .list(of: ReadUpstream.form, 0...NamedUpstream.maximumCount, "upstreams"), \.upstreams,
@@ -31,12 +31,13 @@ struct ReadFile {
     Key(
       "accessLog", AccessLogSettings.form, \.accessLog,
       """
-      beside `routes`: a line for each request ([below](#access-log)). In a route only `accessLog: off`: its requests \
+      beside `routes`: a line for each request ([logs.md](logs.md#access-log)). In a route only `accessLog: off`: its requests \
       have none
       """)
     Key(
       "trace", TraceSettings.form, \.trace,
-      "beside `routes`: whether traces are continued ([below](#traces-and-request-identifiers)); `{}` for the defaults")
+      "beside `routes`: whether traces are continued ([logs.md](logs.md#traces-and-request-identifiers)); `{}` for the defaults"
+    )
     Key(
       "requestId", RequestIDSettings.form, \.requestID,
       "beside `routes`: whether requests and responses get an identifier; `{}` for the defaults")

@@ -29,7 +29,7 @@ extension ListenerSettings {
       "connections", .integer(1...ServerLimits.mostConnections), \.connections,
       """
       open connections per worker; at the limit the one that can best be spared is closed for a new one \
-      ([Descriptors](#descriptors))
+      ([listeners.md](listeners.md#descriptors))
       """, missing: .words("an equal part of the descriptors' share"))
     Key(
       "connectionsPerClient", .off(or: .integer(1...100_000)), \.limits.connectionsPerClient,
@@ -41,21 +41,20 @@ extension ListenerSettings {
       "proxyProtocol", .boolean, \.proxyProtocol,
       """
       `true`: connections begin with a PROXY header, version 1 or 2, whose source then stands for the peer; those \
-      without are closed. With `trustedProxies` only theirs begin so, and anybody else's header is a bad request. A \
-      header of version 2 may have up to 64 KiB, and one for UDP or a Unix socket leaves the peer
+      without are closed. With `trustedProxies` only theirs begin so, and anybody else's header is a bad request
       """)
     Key(
       "trustedProxies", ClientNetworks.form(0...mostProxies), \.trustedProxies,
-      "whose word about the client counts (below); `unix` are peers on Unix sockets")
+      "whose word about the client counts ([listeners.md](listeners.md)); `unix` are peers on Unix sockets")
     Key(
       "clientAddress", .word([ClientAddress.Field.xForwardedFor, .forwarded].map { ($0.name, $0) }), \.clientAddress,
       "the field in which trusted proxies tell of the client")
     Key(
       "clients", ClientRules.form, \.clients,
-      "which clients may use the listener ([Access](#access)): `clients: { allow: [10.0.0.0/8, unix] }`",
+      "which clients may use the listener ([limits.md](limits.md#access)): `clients: { allow: [10.0.0.0/8, unix] }`",
       missing: .words("all clients"))
     Key("timeouts", timeouts, in: \.limits, "how long is waited for a client")
-    Key("tls", ListenerTLS.form, \.tls, "clients speak TLS here ([TLS](#tls))")
+    Key("tls", ListenerTLS.form, \.tls, "clients speak TLS here ([listeners.md](listeners.md#tls))")
     Key("limits", sizes, in: \.limits, "sizes in bytes")
   }
 

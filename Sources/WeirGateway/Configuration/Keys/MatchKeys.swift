@@ -56,7 +56,7 @@ struct ReadMatch {
       """)
     Key(
       "clients", ClientNetworks.some.map { $0.sorted }, \.match.clients,
-      "`clients: [10.0.0.0/8, unix]` ([Access](#access))", missing: .words("all clients"))
+      "`clients: [10.0.0.0/8, unix]` ([limits.md](limits.md#access))", missing: .words("all clients"))
     Key(
       late: "listener", .either([.named("name", .text(nil)), .list(of: .text(nil), 1...Int.max)]),
       """

@@ -72,16 +72,16 @@ struct ReadRoute {
     Key(
       "match", ReadMatch.form, \.route.match,
       """
-      which requests the route takes: those for which all of its keys hold (below). No two routes may match the same \
+      which requests the route takes: those for which all of its keys hold ([routes.md](routes.md)). No two may match the same \
       ones
       """, missing: .words("everything"))
     Key(
       "clients", ClientRules.form, \.route.clients,
-      "which clients may use the route ([Access](#access)): `clients: { deny: [192.0.2.0/24] }`",
+      "which clients may use the route ([limits.md](limits.md#access)): `clients: { deny: [192.0.2.0/24] }`",
       missing: .words("all clients"))
     Key(
       "auth", RouteAuth.form, \.route.auth,
-      "the credentials that clients need ([Access](#access)); at least one user or token")
+      "the credentials that clients need ([limits.md](limits.md#access)); at least one user or token")
     Key(
       "accessLog", .off,
       "in a route: its requests have no lines. Where and how lines are written is said beside `routes`",
@@ -106,14 +106,13 @@ struct ReadRoute {
     Key(
       "upstream", ReadTarget.form, \.target,
       """
-      `http://host:port/base` or `https://…`; no query, no user name. The base goes before the path. An address is sent \
-      as Host, and shown, in its one spelling: `127.1` is `127.0.0.1`. A dot at the end of a name makes no other \
-      destination. Or the name of an entry of `upstreams`, or a list of \(UpstreamSplit.counts.lowerBound) to \
-      \(UpstreamSplit.counts.upperBound) of `{ name, weight }` ([upstreams.md](upstreams.md))
+      `http://host:port/base` or `https://…`; no query, no user name. The base goes before the path. Or the name of an \
+      entry of `upstreams`, or a list of \(UpstreamSplit.counts.lowerBound) to \(UpstreamSplit.counts.upperBound) of \
+      `{ name, weight }` ([upstreams.md](upstreams.md))
       """, missing: .words("this, `redirect` or `respond`"))
     Key(
       "redirect", RouteRedirect.form, \.redirect,
-      "answers with another location (below): `redirect: { scheme: https }`",
+      "answers with another location ([routes.md](routes.md)): `redirect: { scheme: https }`",
       missing: .words("this, `upstream` or `respond`"))
     Key(
       "respond", RouteResponse.form, \.response,
@@ -146,7 +145,7 @@ struct ReadRoute {
       """, missing: .words("the upstream's"))
     Key(
       "headers", HeaderRules.ofRequests, \.route.headers,
-      "changes to requests, after those that are always made (below)")
+      "changes to requests, after those that are always made ([routes.md](routes.md))")
     Key(
       "responseHeaders", HeaderRules.ofResponses, \.route.responseHeaders,
       "changes to the upstream's responses, or to the route's own; not to errors of the gateway")
@@ -159,7 +158,7 @@ struct ReadRoute {
     Key(
       "streaming", .boolean, \.route.streaming,
       """
-      whether responses stream: `timeout` ends with their head ([below](#streams-and-long-downloads)). `true`: all do; \
+      whether responses stream: `timeout` ends with their head ([streams.md](streams.md)). `true`: all do; \
       `false`: none
       """, missing: .words("`true` for `text/event-stream`"))
     Key(
@@ -189,7 +188,7 @@ struct ReadRoute {
     Key("retry", RouteRetryRules.form, \.route.retry, "without it nothing is retried")
     Key(
       "overload", OverloadSettings.form, \.route.overload,
-      "load control of the upstream, the same in all routes to it (below); `off`: the slots are the only limit",
+      "load control of the upstream, the same in all routes to it ([bounds.md](bounds.md)); `off`: only slots limit",
       missing: .words("on"))
     Key(
       "circuitBreaker", CircuitBreaker.form, \.route.circuitBreaker,
@@ -202,14 +201,15 @@ struct ReadRoute {
   @KeyList<ReadRoute> private static var bodies: [Key<ReadRoute>] {
     Key(
       "compression", CompressionRules.form, \.route.compression,
-      "which bodies are compressed or decoded on their way ([below](#compression))")
+      "which bodies are compressed or decoded on their way ([streams.md](streams.md#compression))")
     Key(
       "upgrade", TunnelRule.form, \.route.upgrade,
-      "protocols other than HTTP to which clients may switch ([Tunnels](#tunnels)): `upgrade: [websocket]`")
+      "protocols other than HTTP to which clients may switch ([streams.md](streams.md#tunnels)): `upgrade: [websocket]`"
+    )
     Key(
       "rateLimits", RateLimit.list, \.route.limits.rates,
       """
-      limits on how many requests come ([below](#limits-on-requests)): `rateLimits: [{ name: clients, rate: 100/s }]`
+      limits on how many requests come ([limits.md](limits.md)): `rateLimits: [{ name: clients, rate: 100/s }]`
       """)
     Key(
       "concurrency", ConcurrencyLimit.list, \.route.limits.concurrency,

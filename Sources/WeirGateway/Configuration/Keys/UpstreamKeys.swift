@@ -57,7 +57,7 @@ struct ReadUpstream {
       """, missing: .words("this, `endpoints` or `file`"))
     Key(
       "file", file, \.source,
-      "an absolute path; a list of targets in the form of Prometheus' `file_sd`, in JSON or YAML (below)",
+      "an absolute path; a list of targets in the form of Prometheus' `file_sd`, in JSON or YAML",
       missing: .words("this, `endpoints` or `srv`"))
     Key(
       "host", .hostRewrite, \.upstream.host,
@@ -117,18 +117,18 @@ struct ReadUpstream {
       "parked", .integer(EndpointSettings.connectionsRange), \.upstream.connection.parked,
       """
       responses that may wait for slow clients without counting as under way. For one more, that one is reset whose \
-      client takes least ([gateway.md](gateway.md#the-configuration-file), *Slow clients*)
+      client takes least ([bounds.md](bounds.md#bodies-and-slow-clients))
       """, missing: .words("all `connections`"))
     Key(
       "tls", UpstreamTLS.form, \.upstream.tls,
-      "for `https`; with the keys of a route's `upstream.tls` ([gateway.md](gateway.md#the-configuration-file))",
+      "for `https`; with the keys of a route's `upstream.tls`",
       isDetailed: false)
     Key(
       "httpVersion", httpVersion, \.upstream.connection.httpVersion,
       "`2` is asked for by ALPN, else 1.1. HTTP/2 needs libcurl 8.1 or later")
     Key(
       "retryBudget", RetryBudget.form, \.upstream.retryBudget,
-      "as a route's `retry.budget` ([gateway.md](gateway.md#the-configuration-file))", missing: .words("on"),
+      "as a route's `retry.budget`", missing: .words("on"),
       isDetailed: false)
     Key("circuitBreaker", CircuitBreaker.form, \.upstream.circuitBreaker, asRoutes, isDetailed: false)
     Key("overload", OverloadSettings.form, \.upstream.overload, asRoutes, missing: .words("on"), isDetailed: false)
@@ -138,7 +138,7 @@ struct ReadUpstream {
       isDetailed: false)
   }
 
-  private static let asRoutes = "as a route's ([gateway.md](gateway.md#the-configuration-file))"
+  private static let asRoutes = "as a route's"
 
   private static let misplaced: [String: String] = {
     var hints: [String: String] = [:]
