@@ -6,12 +6,11 @@ import sys
 import time
 from pathlib import Path
 
-from load import Wrk
-from processes import Failure, Processes, free_port
+from lab.load import Wrk
+from lab.processes import Failure, Place, free_port
+from lab.servers import nginx
 from restarts import Service
 from root import Root
-from row import Place
-from servers import nginx
 
 CONFIGURATION = "etc/weir/weir.yml"
 UNITS = ("sockets.target.wants/weir.socket", "sockets.target.wants/weir-metrics.socket", "multi-user.target.wants/weir.service")
@@ -146,11 +145,11 @@ class Trial:
 async def main(base: Path, path: Path, directory: Path, older: Path, newer: Path) -> None:
     root = Root(path, base)
     root.run("apt-get", "-q", "update")
-    place = Place("/usr/bin/weir", directory, Processes(directory))
+    place = Place("/usr/bin/weir", directory)
     try:
         await Trial(root, place, older, newer).run()
     finally:
-        await place.processes.stop()
+        await place.stop()
 
 
 if __name__ == "__main__":

@@ -5,10 +5,9 @@ import os
 import signal
 from pathlib import Path
 
-from load import Connection
-from processes import Failure, Process, free_port
+from lab.client import Connection
+from lab.processes import Failure, Place, Process, free_port
 from root import Root
-from row import Place
 
 # systemd-socket-activate becomes the program once a connection is there, and its sockets would end with it. So it
 # becomes this holder, which starts weir anew whenever weir ends with 0, as systemd does for a restart. LISTEN_PID has
@@ -33,7 +32,7 @@ class Service:
         number.unlink(missing_ok=True)
         weir = ("chroot", root.path, "setpriv", *RIGHTS, "/usr/bin/weir", "serve", "--config.file=/etc/weir/weir.yml")
         activate = ("systemd-socket-activate", f"--listen={gateway}", f"--listen={metrics}", "--fdname=gateway:metrics")
-        process = await place.processes.start("service", *activate, "sh", "-c", HOLDER, "sh", number, *weir)
+        process = await place.start("service", *activate, "sh", "-c", HOLDER, "sh", number, *weir)
         await process.accepts(gateway)
         service = Service(root, gateway, process, number)
         await service.serves(1)

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from processes import Failure
+from lab.processes import Failure
 
 # Files of dpkg, apt and man about all packages, and the kernel's.
 SHARED = ("proc", "var/cache", "var/log", "var/lib/apt", "var/lib/dpkg")

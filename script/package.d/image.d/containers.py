@@ -6,8 +6,8 @@ import subprocess
 from abc import ABC, abstractmethod
 from pathlib import Path
 
+from lab.processes import Failure
 from layout import Image
-from processes import Failure
 
 
 def as_root(*command: object) -> list[str]:

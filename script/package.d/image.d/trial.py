@@ -15,9 +15,9 @@ import tempfile
 from pathlib import Path
 
 from containers import Containers, Podman, as_root, containers, output
+from lab.processes import Failure, Process, Processes, free_port
+from lab.tls import Pair
 from layout import Image
-from processes import Failure, Process, Processes, free_port
-from tls import Pair
 from upstream import SLOW, Upstream, UpstreamOfTwo
 
 NAME_SERVER = "127.53.53.53"

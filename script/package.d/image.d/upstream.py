@@ -8,7 +8,7 @@ import time
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import RequestReceived
-from tls import Pair
+from lab.tls import Pair
 
 SLOW = 2.0
 

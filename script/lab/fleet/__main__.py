@@ -1,0 +1,34 @@
+"""Shows what holds a fleet together. Three weirs behind haproxy are seen by two Prometheus and two Alertmanagers, with the
+configurations that are shipped; VictoriaMetrics has what both write. Under load instances are lost, restarted and reloaded, and the
+upstream moves. Logs and configurations are left in the directory."""
+
+import asyncio
+
+from lab import command
+from lab.fleet.course import FULL, SHORT, Course
+from lab.fleet.story import Story
+from lab.processes import Place
+
+
+async def run(place: Place, course: Course) -> list[str]:
+    story = Story(place, course)
+    await story.start()
+    # A process that ends by itself ends the story too.
+    tasks = [asyncio.create_task(story.play()), asyncio.create_task(story.watch())]
+    try:
+        ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in ended:
+            task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(story.demand.stop(), *tasks, return_exceptions=True)
+    await place.stop()
+    return story.failures()
+
+
+if __name__ == "__main__":
+    options = command.options("fleet", "Shows that a fleet is one thing to its callers and to the person on call.")
+    options.add_argument("--short", action="store_true", help="ten times as fast, and without the losses of all")
+    given = command.parsed(options)
+    command.conduct("fleet", given, lambda place: run(place, SHORT if given.short else FULL))

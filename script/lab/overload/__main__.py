@@ -1,0 +1,169 @@
+"""Measures overloads of an origin behind weir and other gateways, with real processes on the loopback."""
+
+import argparse
+import asyncio
+import csv
+from collections.abc import Iterable
+from pathlib import Path
+
+from lab import command
+from lab.calls import Call
+from lab.overload.gateways import NAMES, OFF, WEIR, Gateways
+from lab.overload.lane import Outcome, run
+from lab.overload.measure import Figures
+from lab.overload.rows import FLEET, HARM, HELP, SHORT, Row
+from lab.overload.table import Outcomes, failures, heading, line, print_table
+from lab.processes import Failure, Place
+
+FIRST_SEED = 7
+ALL = HELP + HARM + FLEET
+PICTURE = Path("docs/images/overload.png")
+
+
+class Measurement:
+    def __init__(self, gateways: Gateways, directory: Path, at_once: int) -> None:
+        self.gateways = gateways
+        self.directory = directory
+        self.places = asyncio.Semaphore(at_once)
+        self.outcomes: Outcomes = {}
+
+    async def measure(self, row: Row, names: Iterable[str], seed: int) -> None:
+        """The gateways side by side: none of them keeps a core busy."""
+        async with asyncio.TaskGroup() as group:
+            for name in names:
+                if not row.only or name in row.only:
+                    group.create_task(self.run(row, name, seed))
+
+    async def run(self, row: Row, name: str, seed: int) -> None:
+        directory = self.directory / f"{row.name.replace('%', '')}-{name}-{seed}"
+        outcome = Outcome(row, name, seed, directory)
+        async with self.places:
+            await run(outcome, self.gateways)
+        self.outcomes.setdefault((row.name, name), []).append(outcome)
+        print(line(outcome), flush=True)
+        if outcome.warning:
+            print(f"  warning: {outcome.warning}", flush=True)
+
+    def warn(self) -> None:
+        """The measurement itself needs little of the machine, but it needs it in time."""
+        runs = [outcome for runs in self.outcomes.values() for outcome in runs]
+        late = [one for one in runs if one.warning]
+        if late:
+            print(f"\nWARNING: the measurement was late by more than 20 ms in {len(late)} of {len(runs)} runs.")
+        for one in late:
+            if one.doubtful:
+                print(f"  doubtful: {one.warning}")
+
+    def keep_numbers(self) -> None:
+        outcomes = [outcome for runs in self.outcomes.values() for outcome in runs]
+        rows = ([one.row.name, one.gateway, one.seed, *vars(one.figures).values()] for one in outcomes)
+        keep(self.directory / "figures.csv", ["row", "gateway", "seed", *Figures.__dataclass_fields__], rows)
+        for one in outcomes:
+            keep(one.directory / "calls.csv", Call._fields, one.calls)
+
+    def failures(self, rows: Iterable[Row]) -> list[str]:
+        return [failure for row in rows for failure in failures(row, self.outcomes)]
+
+
+def keep(path: Path, heading: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([heading, *rows])
+
+
+def chosen(names: str | None) -> list[Row]:
+    """The rows of these names, with the rows that they are compared with, in the order of the table."""
+    if names is None:
+        return list(ALL)
+    wanted = set(names.split(","))
+    unknown = wanted - {row.name for row in ALL}
+    if unknown:
+        raise Failure(f"there is no row {', '.join(sorted(unknown))}; --list names them")
+    for row in ALL:
+        if row.name in wanted:
+            wanted = wanted | row.needs
+    return [row for row in ALL if row.name in wanted]
+
+
+def chosen_gateways(names: str | None) -> list[str]:
+    wanted = list(NAMES) if names is None else names.split(",")
+    unknown = set(wanted) - set(NAMES)
+    if unknown:
+        raise Failure(f"there is no gateway {', '.join(sorted(unknown))}; they are {', '.join(NAMES)}")
+    return wanted
+
+
+def begun(place: Place, names: list[str], at_once: int) -> Measurement:
+    """Says what is not measured."""
+    measurement = Measurement(Gateways(place.program, place.directory), place.directory, at_once)
+    for sentence in measurement.gateways.missing(names):
+        print(f"note: {sentence}")
+    print(heading())
+    return measurement
+
+
+async def all_rows(given: argparse.Namespace, place: Place) -> list[str]:
+    names, rows = chosen_gateways(given.gateways), chosen(given.rows)
+    measurement = begun(place, names, given.at_once)
+    try:
+        for seed in range(FIRST_SEED, FIRST_SEED + given.seeds):
+            for row in rows:
+                await measurement.measure(row, measurement.gateways.available(names), seed)
+    finally:
+        measurement.keep_numbers()
+    print_table(rows, measurement.outcomes)
+    measurement.warn()
+    return measurement.failures(rows)
+
+
+async def in_short(place: Place) -> list[str]:
+    measurement = begun(place, [], len(SHORT))
+    async with asyncio.TaskGroup() as group:
+        for row in SHORT:
+            group.create_task(measurement.measure(row, [WEIR], FIRST_SEED))
+    measurement.keep_numbers()
+    return measurement.failures(SHORT)
+
+
+async def drawn(given: argparse.Namespace, place: Place) -> list[str]:
+    from lab.overload import picture
+
+    measurement = begun(place, [OFF, WEIR], given.at_once)
+    await measurement.measure(picture.ROW, picture.GATEWAYS, FIRST_SEED)
+    measurement.keep_numbers()
+    picture.draw(given.picture, {name: measurement.outcomes[picture.ROW.name, name][0] for name in picture.GATEWAYS})
+    print(f"drawn to {given.picture}")
+    return []
+
+
+async def chosen_run(given: argparse.Namespace, place: Place) -> list[str]:
+    if given.short:
+        return await in_short(place)
+    return await (drawn(given, place) if given.picture else all_rows(given, place))
+
+
+def list_all() -> None:
+    for row in ALL:
+        print(f"{row.name:<14}{row.title}\n{'':<14}to reach: {'; '.join(map(str, row.bars))}")
+    print(f"\ngateways: {', '.join(NAMES)}")
+
+
+def options() -> argparse.ArgumentParser:
+    made = command.options("overload", __doc__)
+    made.add_argument("--rows", metavar="NAMES", help="only these rows, with commas between them")
+    made.add_argument("--gateways", metavar="NAMES", help=f"only these of {','.join(NAMES)}")
+    made.add_argument("--seeds", metavar="N", type=int, default=1, help="repeat every row with N seeds (1)")
+    made.add_argument("--at-once", metavar="N", type=int, default=len(NAMES), help="gateways measured at a time (all)")
+    made.add_argument("--list", action="store_true", help="name rows, bars and gateways, and measure nothing")
+    made.add_argument("--short", action="store_true", help="three rows in half a minute, weir only")
+    made.add_argument(
+        "--picture", metavar="FILE", type=Path, nargs="?", const=PICTURE, help=f"one overload over time ({PICTURE})"
+    )
+    return made
+
+
+if __name__ == "__main__":
+    given = command.parsed(options())
+    if given.list:
+        list_all()
+    else:
+        command.conduct("overload", given, lambda place: chosen_run(given, place))

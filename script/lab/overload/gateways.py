@@ -1,0 +1,191 @@
+"""The gateways that are measured, each with one worker or thread. haproxy, nginx, Envoy and Caddy are set up by hand for the
+rows' origin; weir is not set up at all."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from lab.gateway import Gateway
+from lab.processes import Place, free_address
+from lab.servers import start_nginx
+
+OFF, WEIR, HAPROXY, NGINX, ENVOY, CADDY = NAMES = ("off", "weir", "haproxy", "nginx", "envoy", "caddy")
+"""`off` is weir without load control; `weir` is the same program with a route that has no `overload`."""
+LONGEST = 75
+"""Seconds that gateways wait for an answer, more than any caller does."""
+
+
+class Gateways:
+    def __init__(self, program: str, directory: Path) -> None:
+        self.program = program
+        self.directory = directory
+        self.wheels = {name: found(name) for name in (ENVOY, CADDY)}
+        self.controls = self.knows(("overload: off",))
+
+    def knows(self, keys: tuple[str, ...]) -> bool:
+        """Whether this version of weir knows the keys of a route."""
+        file = self.directory / "check.yml"
+        file.write_text(weirs("127.0.0.1:1", keys))
+        return subprocess.run([self.program, "check", file], capture_output=True).returncode == 0
+
+    def missing(self, names: list[str]) -> list[str]:
+        """Sentences for the output: what is not measured, and why."""
+        sentences = []
+        if not self.controls and {OFF, WEIR} & set(names):
+            sentences.append(
+                f"{self.program} does not know the key `overload`: `off` and `weir` are the same plain route."
+            )
+        for name in set(names) - set(self.available(names)):
+            sentences.append(
+                f"{name.title()} is LEFT OUT: script/setup has not installed it, and there is none in PATH."
+            )
+        return sentences
+
+    def available(self, names: list[str]) -> list[str]:
+        return [name for name in names if self.wheels.get(name, name)]
+
+    async def start(self, kind: str, place: Place, number: int, origin: str, keys: tuple[str, ...]) -> str:
+        """Starts a gateway before the origin, and returns its address."""
+        name = f"{kind}-{number}"
+        if kind in (OFF, WEIR):
+            config, flags = weirs(origin, self.keys(kind, keys)), ("--gateway.drain-timeout=1s",)
+            return (await Gateway.start(place, config, *flags, name=name, workers=1)).address
+        address = free_address()
+        if kind == HAPROXY:
+            file = place.file(f"{name}.conf", haproxys(address, origin))
+            process = await place.start(name, "haproxy", "-db", "-f", file)
+        elif kind == NGINX:
+            process = await start_nginx(place, name, nginxs(address, origin))
+        elif kind == CADDY:
+            run = ("run", "--adapter", "caddyfile", "--config", place.file(f"{name}.conf", caddys(address, origin)))
+            process = await place.start(name, "env", "GOMAXPROCS=1", self.wheels[CADDY], *run)
+        else:
+            file = place.file(f"{name}.json", json.dumps(envoys(address, origin)))
+            arguments = ("--concurrency", 1, "--disable-hot-restart", "--log-level", "warn")
+            process = await place.start(name, self.wheels[ENVOY], "-c", file, *arguments)
+        await process.accepts(address)
+        return address
+
+    def keys(self, kind: str, keys: tuple[str, ...]) -> tuple[str, ...]:
+        """The keys of the row's route, without those of load control if this version of weir does not know it."""
+        others = tuple(key for key in keys if not key.startswith("overload:"))
+        if not self.controls:
+            return others
+        return (*others, "overload: off") if kind == OFF else keys
+
+
+def found(program: str) -> str | None:
+    """Its path, beside this Python or in PATH."""
+    return shutil.which(program, path=str(Path(sys.executable).parent)) or shutil.which(program)
+
+
+def weirs(origin: str, keys: tuple[str, ...]) -> str:
+    """
+    >>> print(weirs("127.0.0.1:80", ("overload: off",)))
+    routes:
+      - name: overload
+        upstream: http://127.0.0.1:80
+        timeout: 75s
+        overload: off
+    <BLANKLINE>
+    """
+    lines = ["routes:", "  - name: overload", f"    upstream: http://{origin}", f"    timeout: {LONGEST}s"]
+    return "\n".join(lines + [f"    {key}" for key in keys]) + "\n"
+
+
+def haproxys(address: str, origin: str) -> str:
+    return f"""
+global
+  nbthread 1
+  maxconn 4096
+defaults
+  mode http
+  retries 0
+  timeout connect 1s
+  timeout client {LONGEST}s
+  timeout server {LONGEST}s
+  timeout queue 100ms
+frontend callers
+  bind {address} backlog 4096
+  default_backend origin
+backend origin
+  server origin {origin} maxconn 8
+"""
+
+
+def nginxs(address: str, origin: str) -> str:
+    return f"""
+  limit_conn_zone $server_name zone=origin:1m;
+  limit_conn_log_level info;
+  upstream origin {{ server {origin} max_fails=0; keepalive 64; }}
+  server {{
+    listen {address} backlog=4096;
+    server_name origin;
+    keepalive_requests 1000000;
+    limit_conn origin 8;
+    location / {{
+      proxy_pass http://origin;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      proxy_read_timeout {LONGEST}s;
+      proxy_next_upstream off;
+    }}
+  }}
+"""
+
+
+def caddys(address: str, origin: str) -> str:
+    """Caddy has no queue: what is beyond eight requests at once is answered 503."""
+    return f"""
+{{
+    admin off
+    auto_https off
+    persist_config off
+}}
+http://{address} {{
+    reverse_proxy {origin} {{
+        unhealthy_request_count 8
+        fail_duration 1ms
+    }}
+}}
+"""
+
+
+def typed(kind: str, **settings: object) -> dict[str, object]:
+    """An extension of Envoy's, with the type of its settings."""
+    return {"@type": f"type.googleapis.com/envoy.extensions.filters.{kind}", **settings}
+
+
+def envoys(address: str, origin: str) -> dict[str, object]:
+    gradient = {
+        "sample_aggregate_percentile": {"value": 90},
+        "concurrency_limit_params": {"concurrency_update_interval": "0.1s"},
+        "min_rtt_calc_params": {"interval": "60s", "request_count": 50},
+    }
+    adaptive = typed("http.adaptive_concurrency.v3.AdaptiveConcurrency", gradient_controller_config=gradient)
+    route = {"match": {"prefix": "/"}, "route": {"cluster": "origin", "timeout": f"{LONGEST}s"}}
+    manager = typed(
+        "network.http_connection_manager.v3.HttpConnectionManager",
+        stat_prefix="callers",
+        route_config={"virtual_hosts": [{"name": "origin", "domains": ["*"], "routes": [route]}]},
+        http_filters=[
+            {"name": "envoy.filters.http.adaptive_concurrency", "typed_config": adaptive},
+            {"name": "envoy.filters.http.router", "typed_config": typed("http.router.v3.Router")},
+        ],
+    )
+    filters = [{"name": "envoy.filters.network.http_connection_manager", "typed_config": manager}]
+    listener = {"name": "callers", "address": socket_address(address), "filter_chains": [{"filters": filters}]}
+    endpoint = {"endpoint": {"address": socket_address(origin)}}
+    cluster = {
+        "name": "origin",
+        "connect_timeout": "1s",
+        "load_assignment": {"cluster_name": "origin", "endpoints": [{"lb_endpoints": [endpoint]}]},
+    }
+    return {"static_resources": {"listeners": [listener], "clusters": [cluster]}}
+
+
+def socket_address(address: str) -> dict[str, object]:
+    host, port = address.split(":")
+    return {"socket_address": {"address": host, "port_value": int(port)}}

@@ -1,0 +1,309 @@
+"""The workloads, in the order of the table: callers, the origin's phases, and what weir has to reach."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from lab.models import HANGS, PAUSES, REFUSES, Phase
+from lab.overload.bars import Bar
+from lab.overload.callers import Load
+
+BESIDE_HAPROXY = 0.9
+"""Share of haproxy's good answers that weir has to reach, except where a burst or ramp is over before callers lose."""
+COUNTED_FROM = 10.0
+"""Seconds after which an overload is counted: callers have to give up before weir refuses a request."""
+LEAD = 5.0
+"""Seconds of a run before its fault."""
+PATIENT = 60.0
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    title: str
+    load: Load
+    phases: tuple[Phase, ...]
+    window: tuple[float, float]
+    """The begin and end of the time in which good answers are counted."""
+    shows: tuple[str, ...] = ("good",)
+    bars: tuple[Bar, ...] = ()
+    fault: tuple[float, float] | None = None
+    """When the origin's fault or the overload begins and ends."""
+    best: float | None = None
+    """Good answers per second that are possible."""
+    keys: tuple[str, ...] = ()
+    """Further lines of weir's route."""
+    fleet: int = 1
+    """The number of gateways, each with its share of the callers."""
+    only: tuple[str, ...] = ()
+    """The gateways that the row is for; all if there are none."""
+    at_once: bool = False
+    """Many callers come at the same time, so that some are late by nature."""
+
+    @property
+    def needs(self) -> set[str]:
+        """Rows whose figures the bars compare with."""
+        return {bar.than for bar in self.bars if bar.than}
+
+
+TODAY = Bar("first", least=0.9, beside="off")
+"""In the first ten seconds weir has to give what it gives without load control; a tenth is chance."""
+BESIDE = Bar("good", least=BESIDE_HAPROXY, beside="haproxy")
+FOUR = Phase(servers=4, service=0.1, spread="exponential")
+
+
+def overload(name: str, title: str, rate: float, phase: Phase, *bars: Bar, **rest: Any) -> Row:
+    until = COUNTED_FROM + 40
+    return Row(
+        name,
+        title,
+        Load(rates=((0, rate),), until=until, urgencies=rest.pop("urgencies", ())),
+        (phase,),
+        window=(COUNTED_FROM, until),
+        bars=(*bars, TODAY, BESIDE),
+        fault=(0, until),
+        best=40,
+        **rest,
+    )
+
+
+def fault(name: str, title: str, rate: float, phase: Phase, lasts: float, after: float, **rest: Any) -> Row:
+    """A row whose origin is well, then in another phase, and well again."""
+    end = LEAD + lasts
+    settings: dict[str, Any] = dict(window=(LEAD + COUNTED_FROM, end), fault=(LEAD, end)) | rest
+    patience = settings.pop("patience", 2)
+    load = Load(rates=((0, rate),), until=end + after, patience=patience)
+    return Row(name, title, load, (Phase(), phase, Phase(at=end)), **settings)
+
+
+def healthy(name: str, title: str, rate: float, phase: Phase, share: float, *more: Bar, until: float = 40) -> Row:
+    bars = (Bar("share", least=share), Bar("share", least=BESIDE_HAPROXY, beside="haproxy"), *more)
+    load = Load(rates=((0, rate),), until=until)
+    return Row(name, title, load, (phase,), (0, until), ("share", "p99"), bars, best=rate)
+
+
+def harmless(name: str, title: str, load: Load, *phases: Phase, at_once: bool = False, **rest: Any) -> Row:
+    """A row in which no caller gives up, so that no request may be refused."""
+    shows = rest.pop("shows", ("share", "refused"))
+    bars = rest.pop("bars", (Bar("refused", most=0), Bar("share", least=1, beside="off", less=0.01)))
+    return Row(name, title, load, phases, (0, load.until), shows, bars, at_once=at_once, **rest)
+
+
+def of_four(row: Row, title: str) -> Row:
+    """The row's callers through four gateways before one origin. The four have to reach a share of what one gateway
+    reaches and of what it has to reach: a share of nothing would not be a success."""
+    fields = {name: getattr(row, name) for name in Row.__dataclass_fields__}
+    alone = next(bar.least for bar in row.bars if bar.figure == "good" and bar.least is not None)
+    bars = (Bar("good", least=round(0.85 * alone, 2)), Bar("good", least=0.85, than=row.name))
+    changes: dict[str, Any] = dict(
+        name=f"four-{row.name}", title=title, bars=bars, shows=("good",), fleet=4, only=("weir",)
+    )
+    return Row(**(fields | changes))
+
+
+def hang(name: str, title: str, state: str = HANGS, patience: float = 2, after: float = 15, lasts: float = 15) -> Row:
+    return fault(
+        name,
+        title,
+        20,
+        Phase(at=LEAD, state=state),
+        lasts,
+        after,
+        patience=patience,
+        shows=("heard", "again"),
+        window=(0, LEAD + lasts + after),
+        bars=(Bar("heard", most=0.1), Bar("again", most=3), BESIDE),
+    )
+
+
+def refusal(name: str, title: str, after: float, again: float, **rest: Any) -> Row:
+    return fault(
+        name,
+        title,
+        20,
+        Phase(at=LEAD, state=REFUSES),
+        28,
+        after,
+        shows=("again",),
+        window=(0, LEAD + 28 + after),
+        bars=(Bar("again", most=again), BESIDE),
+        **rest,
+    )
+
+
+BROWN_OUT = Phase(at=LEAD, service=0.05, failing=0.5)
+SLOW_STEP = Phase(at=10, servers=10, service=0.25)
+
+HELP = (
+    overload("1.5x", "1.5x: 60/s", 60, Phase(), Bar("good", least=36), Bar("p50", most=0.6)),
+    overload("3x", "3x: 120/s", 120, Phase(), Bar("good", least=36)),
+    overload("exponential", "1.5x, 4 servers, exponential, mean 100 ms", 60, FOUR, Bar("good", least=35)),
+    overload("sharing", "1.5x, processor sharing", 60, Phase(sharing=True), Bar("good", least=35)),
+    overload(
+        "slowed",
+        "1.5x, an answer takes 25 ms x (1 + queue / 40)",
+        60,
+        Phase(slowed_at=40),
+        Bar("good", least=32),
+    ),
+    fault(
+        "half",
+        "30/s, capacity 20/s for 20 s; good again after",
+        30,
+        Phase(at=LEAD, service=0.05),
+        20,
+        15,
+        best=20,
+        shows=("good", "again"),
+        bars=(Bar("good", least=18), Bar("again", most=2), TODAY, BESIDE),
+    ),
+    fault(
+        "brown-out",
+        "brown-out: 30/s, 20/s, half 503",
+        30,
+        BROWN_OUT,
+        20,
+        3,
+        best=10,
+        bars=(Bar("good", least=9), TODAY, BESIDE),
+    ),
+    fault(
+        "brown-out-20",
+        "brown-out at 20/s",
+        20,
+        BROWN_OUT,
+        20,
+        3,
+        best=10,
+        bars=(Bar("good", least=9), TODAY, BESIDE),
+    ),
+    refusal("refused", "refused for 28 s, 20/s: good again after", 15, 1),
+    refusal("breaker", "the same, weir with circuitBreaker", 23, 3, keys=("circuitBreaker: {}",), only=("off", "weir")),
+    hang("hung", "hung for 15 s: heard (median); good again after"),
+    hang("hung-12", "the same, callers give up after 12 s", patience=12, after=10),
+    hang("hung-kept", "hung for 15 s, then all of it is answered", state=PAUSES),
+    Row(
+        "step",
+        "30/s, 25 ms -> 250 ms, 10 servers, seconds 2 to 25 after; last refusal",
+        Load(rates=((0, 30),), until=35),
+        (Phase(), SLOW_STEP),
+        window=(12, 35),
+        fault=(10, 35),
+        best=30,
+        shows=("good", "last_refusal"),
+        bars=(Bar("good", least=25), Bar("last_refusal", most=15), BESIDE),
+    ),
+    healthy("50%", "50 % load, 4 servers, exponential: good; p99", 20, FOUR, 0.999),
+    # Longer, as queues of chance are rare.
+    healthy("90%", "90 % load, the same", 36, FOUR, 0.999, Bar("p99", most=1.1, beside="off"), until=60),
+    healthy("80%", "80 % load, one server", 32, Phase(), 0.995),
+    Row(
+        "burst",
+        "burst: 20/s, 1 s of 200/s (first 5 s)",
+        Load(rates=((0, 20), (10, 200), (11, 20)), until=20),
+        (Phase(),),
+        window=(10, 15),
+        best=40,
+        bars=(Bar("good", least=20), Bar("good", least=0.95, beside="off")),
+    ),
+    Row(
+        "ramp",
+        "back at 20 % of its capacity, 10 s to the full one, 30/s; in the 5 s after",
+        Load(rates=((0, 30),), until=26),
+        (Phase(), Phase(at=5, state=REFUSES), Phase(at=10, ramp=10)),
+        window=(10, 20),
+        best=24,
+        shows=("good", "after"),
+        bars=(Bar("good", least=13), Bar("after", least=28)),
+    ),
+    overload(
+        "urgency",
+        "1.5x, urgency 0, 1, 3, 5, 7 (10, 20, 30, 20, 20 %): good of each, %",
+        60,
+        Phase(),
+        Bar("urgent", least=0.93),
+        urgencies=((0, 0.1), (1, 0.2), (3, 0.3), (5, 0.2), (7, 0.2)),
+        keys=("overload: {priority: true}",),
+        shows=("urgencies",),
+    ),
+)
+
+HARM = (
+    harmless(
+        "slow-answers",
+        "8/s of 8 s each: 64 callers at a time",
+        Load(rates=((0, 8),), until=25, patience=PATIENT),
+        Phase(servers=200, service=8),
+    ),
+    harmless(
+        "batch",
+        "1,000 at once to 200/s",
+        Load(bursts=((1, 1000),), until=2, patience=PATIENT),
+        Phase(servers=5),
+        at_once=True,
+    ),
+    harmless(
+        "polls",
+        "20/s, all long polls of 5 to 15 s",
+        Load(rates=((0, 20),), until=20, patience=PATIENT),
+        Phase(servers=10000, service=10, spread="even"),
+    ),
+    harmless(
+        "patient-step",
+        "30/s, 25 ms -> 250 ms, 10 servers",
+        Load(rates=((0, 30),), until=30, patience=PATIENT),
+        Phase(),
+        SLOW_STEP,
+    ),
+    harmless(
+        "patient-90%",
+        "90 % load, 4 servers, exponential",
+        Load(rates=((0, 36),), until=30, patience=PATIENT),
+        FOUR,
+    ),
+    harmless(
+        "429",
+        "30/s, every answer is 429: refused by the gateway",
+        Load(rates=((0, 30),), until=20),
+        Phase(service=0.001, status=429),
+        shows=("refused",),
+        bars=(Bar("refused", most=0),),
+    ),
+)
+
+FLEET = (
+    of_four(HELP[0], "1.5x before four gateways"),
+    of_four(HELP[1], "3x before four gateways"),
+    of_four(HELP[5], "half the capacity before four gateways"),
+)
+
+SHORT = (
+    # For CI: load control helps, harms nothing, and notices an upstream that hangs. They run at the same time, and their bars hold on
+    # a machine three times slower.
+    Row(
+        "overload",
+        "1.5x: 60/s",
+        Load(rates=((0, 60),), until=16),
+        (Phase(),),
+        window=(COUNTED_FROM, 16),
+        bars=(Bar("good", least=24),),
+        best=40,
+    ),
+    harmless(
+        "no-harm",
+        "200 at once to 200/s, patient",
+        Load(bursts=((1, 200), (6, 200)), until=8, patience=PATIENT),
+        Phase(servers=5),
+        at_once=True,
+        bars=(Bar("refused", most=0), Bar("share", least=1)),
+    ),
+    Row(
+        "hang",
+        "hung for 9 s, callers give up after 2 s",
+        Load(rates=((0, 20),), until=18),
+        (Phase(), Phase(at=3, state=HANGS), Phase(at=12)),
+        window=(0, 18),
+        fault=(3, 12),
+        shows=("heard", "again"),
+        bars=(Bar("heard", most=0.5), Bar("again", most=3)),
+    ),
+)

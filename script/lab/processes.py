@@ -1,0 +1,190 @@
+"""Starts processes, and always ends them by their ids."""
+
+import asyncio
+import ctypes
+import json
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+PR_SET_PDEATHSIG = 1
+libc = ctypes.CDLL(None)
+Seen = TypeVar("Seen")
+
+
+class Failure(Exception):
+    """Why a demonstration or a measurement failed, as a text for its user."""
+
+
+def end_with_parent() -> None:
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+class Process:
+    def __init__(self, name: str, process: asyncio.subprocess.Process, log: Path, beside: "list[Process]") -> None:
+        self.name = name
+        self.process = process
+        self.pid = process.pid
+        self.log = log
+        self.beside = beside
+        """The processes that are ended at last, of which this is one."""
+
+    async def facts(self) -> AsyncIterator[dict[str, Any]]:
+        """What a child of ours tells (child.py)."""
+        assert self.process.stdout
+        async for line in self.process.stdout:
+            yield json.loads(line)
+
+    def order(self, order: str) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(f"{order}\n".encode())
+
+    async def until(self, look: Callable[[], Seen], failure: str, seconds: float = 30, pause: float = 0.1) -> Seen:
+        """Looks until there is something to see, which it returns."""
+        for _ in range(round(seconds / pause)):
+            if seen := look():
+                return seen
+            self.check()
+            await asyncio.sleep(pause)
+        raise Failure(f"{self.name} {failure}: {self.tail()}")
+
+    async def logged(self, before: str) -> str:
+        """The word that stands behind a text in the log, once it does."""
+
+        def word() -> str:
+            _, _, rest = self.log.read_text().partition(before)
+            return rest.split()[0] if "\n" in rest else ""
+
+        return await self.until(word, "did not start")
+
+    async def accepts(self, address: str) -> None:
+        """Returns once it listens there."""
+        host, port = address.split(":")
+
+        def connects() -> bool:
+            with suppress(OSError), socket.create_connection((host, int(port)), timeout=1):
+                return True
+            return False
+
+        await self.until(connects, "does not listen", seconds=15, pause=0.05)
+
+    async def answers(self, url: str) -> None:
+        """Returns once a GET succeeds."""
+
+        def succeeds() -> bool:
+            with suppress(OSError), urllib.request.urlopen(url, timeout=10):
+                return True
+            return False
+
+        await self.until(succeeds, "does not become ready")
+
+    def check(self) -> None:
+        if self.process.returncode is not None:
+            raise Failure(f"{self.name} ended with status {self.process.returncode}: {self.tail()}")
+
+    def tail(self) -> str:
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-10:])
+
+    async def end(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """Ends it before the others. Returns its exit status."""
+        self.beside.remove(self)
+        self.process.send_signal(number)
+        return await self.process.wait()
+
+
+class Processes:
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        """Of the logs."""
+        self.started: list[Process] = []
+
+    async def start(
+        self, name: str, *command: object, descriptors: Collection[int] = (), tells: bool = False
+    ) -> Process:
+        """Starts a command. It inherits `descriptors`, under their numbers, beside the standard streams. Its output is in the
+        log, unless it tells facts."""
+        log = self.directory / f"{name}.log"
+        try:
+            with log.open("wb") as file:
+                process = await asyncio.create_subprocess_exec(
+                    *map(str, command),
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE if tells else file,
+                    stderr=file,
+                    # Ctrl-C is for the program that ends them.
+                    start_new_session=True,
+                    preexec_fn=end_with_parent,
+                    pass_fds=descriptors,
+                    limit=1 << 20,
+                )
+        except OSError as error:
+            raise Failure(f"{command[0]} can't be started: {error.strerror}") from error
+        self.started.append(Process(name, process, log, self.started))
+        return self.started[-1]
+
+    async def child(self, name: str, module: str, *arguments: object) -> Process:
+        """Starts a module of this package, which tells facts."""
+        return await self.start(name, sys.executable, "-m", f"lab.{module}", *arguments, tells=True)
+
+    def check(self) -> None:
+        for process in self.started:
+            process.check()
+
+    async def stop(self) -> None:
+        """Those that were started last end first: callers, then gateways, then origins."""
+        for process in reversed(self.started):
+            if process.process.returncode is None:
+                process.process.terminate()
+        for process in self.started:
+            try:
+                await asyncio.wait_for(process.process.wait(), timeout=5)
+            except TimeoutError:
+                process.process.kill()
+                await process.process.wait()
+        self.started = []
+
+
+class Place(Processes):
+    """The program that is measured, and where a run leaves its files."""
+
+    def __init__(self, program: str, directory: Path) -> None:
+        super().__init__(directory)
+        self.program = program
+        self.notes: list[str] = []
+        """Further figures, which have nothing to reach."""
+
+    @staticmethod
+    def empty(program: str, directory: Path) -> "Place":
+        """One that has nothing of an earlier run."""
+        shutil.rmtree(directory, ignore_errors=True)
+        directory.mkdir(parents=True)
+        return Place(program, directory)
+
+    def file(self, name: str, text: str) -> Path:
+        path = self.directory / name
+        path.write_text(text)
+        return path
+
+
+def free_port() -> int:
+    """A port below those that the system gives to connections, which begin at 32768."""
+    for port in random.sample(range(20000, 32000), 100):
+        with socket.socket() as listener:
+            try:
+                listener.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise Failure("no free port on the loopback")
+
+
+def free_address() -> str:
+    return f"127.0.0.1:{free_port()}"

@@ -1,0 +1,146 @@
+"""Measures what the metrics of a fleet cost a Prometheus with the shipped rules."""
+
+import argparse
+import asyncio
+import gzip
+import json
+import re
+import shutil
+import sys
+import time
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab import command
+from lab.page import Page
+from lab.processes import Failure, Place
+from lab.scale import check, formula
+from lab.scale.expressions import keeping, relabelling, shipped
+from lab.scale.history import write
+from lab.scale.table import held, lines
+from lab.scale.template import gateway_page
+from lab.scale.watched import Figures, Watched
+
+SCRAPES = 45, 60
+WARM_UP, WATCHED = 120, 90
+"""Seconds before and of the measurement: of scrapes alone, and with the rules."""
+SIMULATED = 2_000_000
+"""Series that the simulator holds. Beyond, targets share them."""
+
+
+@dataclass(frozen=True)
+class Size:
+    targets: int
+    destinations: int
+    relabelled: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.targets} x {self.destinations}" + (", relabelled" if self.relabelled else "")
+
+
+ALL = [Size(1000, 3), Size(60, 50), Size(1000, 50, relabelled=True)]
+BOUND = ALL[:2]
+
+
+class Scale:
+    def __init__(self, place: Place, simulator: str) -> None:
+        self.place = place
+        self.simulator = simulator
+
+    async def measure(self, size: Size) -> list[str]:
+        """The bounds that are missed."""
+        page = await gateway_page(self.place, size.destinations)
+        rules, series = shipped(), len(page.identities())
+        formula_holds(size, series)
+        if size.relabelled and not fits(size):
+            return []
+        steps = relabelling(keeping(rules)) if size.relabelled else []
+        targets = await self.simulate(size, page)
+        plain, zipped = await asyncio.to_thread(compare, targets[0], page)
+        prometheus = Watched(self.place, self.place.directory / "targets.json", steps)
+        try:
+            if not steps:
+                began = time.monotonic()
+                past = await write(page, rules, targets, int(time.time()), prometheus.directory)
+                seconds = time.monotonic() - began
+                print(f"{size}: a past of {past / 1e6:.0f} million samples took {seconds:.0f} s", flush=True)
+            await prometheus.begin()
+            scraping = await prometheus.watch_scrapes(*SCRAPES)
+            figures = await prometheus.watch(WARM_UP, WATCHED)
+        finally:
+            await self.place.stop()
+            # It has gigabytes.
+            shutil.rmtree(prometheus.directory)
+        figures.values |= {"plain": plain, "gzip": zipped, "series": series, "scraping": scraping}
+        for line in lines(str(size), size.targets, figures):
+            print(line, flush=True)
+        return self.judge(size, figures)
+
+    def judge(self, size: Size, figures: Figures) -> list[str]:
+        if figures.values["up"] != size.targets:
+            raise Failure(f"{figures.values['up']:.0f} of {size.targets} targets can be scraped")
+        return [f"{size}: MISSED: {bar}" for bar, holds in held(figures) if not holds] if size in BOUND else []
+
+    async def simulate(self, size: Size, page: Page) -> list[str]:
+        """Starts the targets. Returns their addresses."""
+        template, file = (
+            self.place.file(f"page-{size.destinations}.txt", page.text),
+            self.place.file("targets.json", ""),
+        )
+        file.unlink()
+        registries = max(1, min(size.targets, SIMULATED // len(page.identities())))
+        command = (self.simulator, template, size.targets, registries, file)
+        await (await self.place.start("simulator", *command)).logged("targets=")
+        return [address for group in json.loads(file.read_text()) for address in group["targets"]]
+
+
+def formula_holds(size: Size, series: int) -> None:
+    """Fails if docs/scale.md computes from another page than a gateway's of today."""
+    computed = formula.ALL.series(1, size.destinations)
+    if abs(series - computed) > computed / 50:
+        raise Failure(f"{size}: a page has {series} series; script/lab/scale/formula.py says {computed}")
+
+
+def fits(size: Size) -> bool:
+    """Says so where the machine's memory is not enough for the kept series."""
+    needed = formula.KEPT.series(size.targets, size.destinations) * formula.PER_SERIES
+    free = re.search(r"MemAvailable:\s+(\d+)", Path("/proc/meminfo").read_text())
+    available = int(free[1]) * 1024 if free else 0
+    if needed > available:
+        print(f"{size}: NOT MEASURED: takes {needed / 1e9:.0f} GB; {available / 1e9:.0f} GB are there", flush=True)
+    return needed <= available
+
+
+def compare(address: str, page: Page) -> tuple[int, int]:
+    """Fails if the simulated page has other series than the gateway's. Returns its bytes, plain and compressed."""
+    request = urllib.request.Request(f"http://{address}/metrics", headers={"Accept-Encoding": "gzip"})
+    # The first page has no metrics of scrapes yet.
+    for _ in range(2):
+        with urllib.request.urlopen(request, timeout=60) as response:
+            body = response.read()
+    text = gzip.decompress(body)
+    if different := Page(text.decode()).identities() ^ page.identities():
+        raise Failure(f"the simulated page differs from the gateway's: {sorted(different)[:10]}")
+    return len(text), len(body)
+
+
+async def run(place: Place, given: argparse.Namespace) -> list[str]:
+    sizes = ALL
+    if given.targets or given.destinations:
+        sizes = [Size(given.targets or 1000, given.destinations or 3)]
+    scale = Scale(place, given.simulator)
+    return [missed for size in sizes for missed in await scale.measure(size)]
+
+
+if __name__ == "__main__":
+    options = command.options("scale", __doc__)
+    options.add_argument("--simulator", help=argparse.SUPPRESS)
+    options.add_argument("--targets", type=int, metavar="N", help="another size, without bounds")
+    options.add_argument("--destinations", type=int, metavar="K", help="of each target (3)")
+    options.add_argument("--check", action="store_true", help="look only at what docs/scale.md says")
+    options.add_argument("all", nargs="?", choices=["all"])
+    given = options.parse_args()
+    if given.check:
+        sys.exit(check.main())
+    command.conduct("scale", command.parsed(options), lambda place: run(place, given))
