@@ -29,6 +29,7 @@ class Connection:
 
     def __init__(self, address: str, **tls: Any) -> None:
         self.address = address
+        self.host = "localhost" if address.startswith("unix:") else address
         self.tls = tls
         self.streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
@@ -46,7 +47,7 @@ class Connection:
                 self.streams = await asyncio.open_connection(host, int(place), **self.tls)
         reader, writer = self.streams
         length = f"Content-Length: {len(body)}\r\n" if method == "POST" else ""
-        writer.write(f"{method} {path} HTTP/1.1\r\nHost: {self.address}\r\n{fields}{length}\r\n".encode() + body)
+        writer.write(f"{method} {path} HTTP/1.1\r\nHost: {self.host}\r\n{fields}{length}\r\n".encode() + body)
         try:
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
             status, *lines = head.rstrip("\r\n").split("\r\n")
