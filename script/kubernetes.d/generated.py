@@ -1,4 +1,4 @@
-"""The parts of deploy/kubernetes that are made of others."""
+"""The parts of deploy/kubernetes that are made of others. script/kubernetes has them written."""
 
 import re
 from pathlib import Path
@@ -79,3 +79,15 @@ def version(root: Path) -> str:
     if not found:
         raise ValueError(f"{VERSION}: no version was found")
     return found[1]
+
+
+def differing(root: Path) -> dict[Path, str]:
+    """The files that are not what their sources make of them, with what they should hold."""
+    return {file: text for file, text in contents(root).items()
+            if not file.exists() or file.read_text(encoding="utf-8") != text}
+
+
+if __name__ == "__main__":
+    for file, text in differing(Path(".")).items():
+        file.write_text(text, encoding="utf-8")
+        print(f"{file} is written")

@@ -1,12 +1,19 @@
-"""The objects of an overlay, and how to look into them."""
+"""The objects of an overlay, and of those that deploy/kubernetes/README.md shows; and how to look into them."""
 
+import os
+import re
+import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from generated import KUBERNETES
+
 Object = dict[str, Any]
+README = KUBERNETES / "README.md"
 
 
 def built(kubectl: Path, overlay: Path) -> list[Object]:
@@ -50,3 +57,26 @@ def arguments(objects: list[Object]) -> dict[str, str]:
 
 def named(one: Object) -> str:
     return f"{one['kind']}/{one['metadata']['name']}"
+
+
+def examples(readme: str) -> list[str]:
+    """The first example, and each later one as an addition to it.
+
+    >>> examples("Text.\\n```yaml\\na: 1\\n```\\nMore.\\n```sh\\nls\\n```\\n```yaml\\nb: 2\\n```\\n")
+    ['a: 1\\n', 'a: 1\\nb: 2\\n']
+    """
+    first, *others = re.findall(r"(?ms)^```yaml\n(.*?)^```$", readme)
+    return [first, *(first + other for other in others)]
+
+
+def built_examples(kubectl: Path) -> list[list[Object]]:
+    """The objects of each example, built in a folder of its own beside a weir.yml."""
+    return [built_example(kubectl, text) for text in examples(README.read_text(encoding="utf-8"))]
+
+
+def built_example(kubectl: Path, text: str) -> list[Object]:
+    with tempfile.TemporaryDirectory(dir=".build") as directory:
+        small = os.path.relpath(KUBERNETES / "overlays/small", Path(directory).resolve())
+        shutil.copy(KUBERNETES / "base/weir.yml", directory)
+        (Path(directory) / "kustomization.yml").write_text(text.replace("../small", small), encoding="utf-8")
+        return built(kubectl, Path(directory))

@@ -7,6 +7,10 @@ GAVE_UP, BROKEN = -1, 0
 """In place of a status: the caller closed its connection, or the connection ended without an answer."""
 
 
+NORMAL = 3
+"""The urgency of a request without `Priority` (RFC 9218, section 4.1)."""
+
+
 class Call(NamedTuple):
     """Times are in seconds of one clock."""
 
@@ -19,7 +23,7 @@ class Call(NamedTuple):
     """The value of `X-Weir-Refused`."""
     fields: bool = False
     """Whether the answer had `Retry-After` and `X-No-Retry`."""
-    urgency: int = 3
+    urgency: int = NORMAL
     server: str = ""
     """The address and port of the server that answered, if it is an nginx of ours."""
 

@@ -37,7 +37,7 @@ class Faulty:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.origin = Origin(WELL, free_port())
+        self.origin = Origin(WELL)
         self.port = self.origin.port
 
     async def start(self) -> None:

@@ -17,11 +17,6 @@ class Answer:
     """With names in lower case."""
     body: bytes
 
-    @property
-    def server(self) -> str:
-        """The address and port of the server that answered, if it is an nginx of ours."""
-        return self.fields.get("x-server", "")
-
 
 class Connection:
     """A connection that is kept, and opened anew where it has to be. Its address has a host and a port, or begins with
@@ -71,14 +66,16 @@ class Connection:
 class Pool:
     """The connections of many callers to one address."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, **tls: Any) -> None:
         self.address = address
+        self.tls = tls
         self.idle: list[Connection] = []
 
     async def ask(self, path: str = "/", fields: str = "") -> Answer:
         connection = self.take()
         answer = await connection.ask(path=path, fields=fields)
-        self.idle.append(connection)
+        if connection.is_open:
+            self.idle.append(connection)
         return answer
 
     def take(self) -> Connection:
@@ -88,7 +85,7 @@ class Pool:
             if connection.is_open:
                 return connection
             connection.close()
-        return Connection(self.address)
+        return Connection(self.address, **self.tls)
 
     def close(self) -> None:
         for connection in self.idle:

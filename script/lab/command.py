@@ -2,9 +2,10 @@
 
 import argparse
 import asyncio
+import csv
 import signal
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import NoReturn
 
@@ -68,3 +69,9 @@ def leaves(error: BaseException) -> list[BaseException]:
     if not isinstance(error, BaseExceptionGroup):
         return [error]
     return [leaf for one in error.exceptions for leaf in leaves(one)]
+
+
+def keep(path: Path, heading: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
+    """Leaves a table in the form of CSV."""
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([heading, *rows])

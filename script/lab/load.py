@@ -1,4 +1,4 @@
-"""Load: callers at a rate, callers in a row, and wrk."""
+"""Load: callers who come at their times, callers in a row, and wrk."""
 
 import asyncio
 import itertools
@@ -8,8 +8,9 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from lab.calls import BROKEN, GAVE_UP, Call
+from lab.calls import BROKEN, GAVE_UP, NORMAL, Call
 from lab.client import BROKEN_OFF, Connection, Pool
 from lab.processes import Failure, Place
 
@@ -17,55 +18,81 @@ Request = tuple[str, str] | tuple[str, str, bytes]
 """A method, a path and perhaps a body."""
 
 
-class Rate:
-    """Sends requests at a rate, each at its time, whatever becomes of those before. So in the long run the rate is the same,
-    even on a machine that is short of time. Each caller leaves after its patience."""
+class Schedule:
+    """Sends requests at their times, whatever becomes of those before. So in the long run the rate is the same, even on a machine
+    that is short of time. Each caller leaves after its patience."""
 
-    def __init__(self, address: str, rate: float, path: str = "/", patience: float = 20) -> None:
-        self.pool = Pool(address)
-        self.rate, self.path, self.patience = rate, path, patience
+    def __init__(
+        self,
+        addresses: Sequence[str],
+        arrivals: Iterable[tuple[float, int]],
+        path: str = "/",
+        patience: float = 20,
+        fields: str = "",
+        **tls: Any,
+    ) -> None:
+        """`arrivals` are the times and urgencies of the requests, which go to the addresses in turn."""
+        self.pools = [Pool(address, **tls) for address in addresses]
+        self.arrivals, self.path, self.patience, self.fields = arrivals, path, patience, fields
         self.paused = False
         self.sent = 0
+        self.late: list[float] = []
+        """How late requests were sent."""
         self.calls: list[Call] = []
         """Those that have ended."""
         self.running: set[asyncio.Task[None]] = set()
 
-    def begin(self) -> "Rate":
+    def begin(self, zero: float | None = None) -> "Schedule":
+        """The times count from `zero`, by the monotonic clock; otherwise from now on."""
+        self.zero = time.monotonic() if zero is None else zero
         self.task = asyncio.create_task(self.send())
         return self
 
+    def now(self) -> float:
+        return time.monotonic() - self.zero
+
     async def send(self) -> None:
-        began = time.monotonic()
-        for number in itertools.count(1):
-            await asyncio.sleep(began + number / self.rate - time.monotonic())
+        pools = itertools.cycle(self.pools)
+        for due, urgency in self.arrivals:
+            await asyncio.sleep(due - self.now())
             if not self.paused:
                 self.sent += 1
-                call = asyncio.create_task(self.call())
+                self.late.append(round(self.now() - due, 4))
+                call = asyncio.create_task(self.call(next(pools), due, urgency))
                 self.running.add(call)
                 call.add_done_callback(self.running.discard)
 
-    async def call(self) -> None:
-        began, status, server = time.monotonic(), BROKEN, ""
+    async def call(self, pool: Pool, due: float, urgency: int) -> None:
+        fields = self.fields if urgency == NORMAL else f"{self.fields}Priority: u={urgency}\r\n"
+        status, found = BROKEN, {}
         try:
-            async with asyncio.timeout(self.patience):
-                answer = await self.pool.ask(self.path)
-            status, server = answer.status, answer.server
+            async with asyncio.timeout(due + self.patience - self.now()):
+                answer = await pool.ask(self.path, fields)
+            status, found = answer.status, answer.fields
         except TimeoutError:
             status = GAVE_UP
         except BROKEN_OFF:
             pass
-        self.calls.append(Call(began, time.monotonic(), status, server=server))
+        told = "retry-after" in found and "x-no-retry" in found
+        about = "x-origin" in found, found.get("x-weir-refused", ""), told, urgency, found.get("x-server", "")
+        self.calls.append(Call(round(due, 4), round(self.now(), 4), status, *about))
 
     async def end(self) -> None:
         """Sends no more, and waits for what is under way."""
         self.task.cancel()
         await asyncio.gather(*self.running, return_exceptions=True)
-        self.pool.close()
+        for pool in self.pools:
+            pool.close()
 
     async def stop(self) -> None:
         for call in self.running:
             call.cancel()
         await self.end()
+
+
+def steady(address: str, rate: float, **more: Any) -> Schedule:
+    """So many requests per second."""
+    return Schedule([address], ((number / rate, NORMAL) for number in itertools.count(1)), **more)
 
 
 class Callers:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from lab import child
 from lab.models import REFUSES, RESETS, Phase
+from lab.processes import free_port
 
 REASONS = {200: "OK", 429: "Too Many Requests", 503: "Service Unavailable"}
 
@@ -28,7 +29,8 @@ class Origin:
     """The body of each answer is the request's path."""
 
     def __init__(self, phase: Phase = Phase(), port: int = 0, seed: int = 1) -> None:
-        self.port = port
+        # One that no connection gets while it is closed.
+        self.port = port or free_port()
         self.state = phase.state
         self.model = phase.model(seed)
         self.plan: list[Phase] = []
@@ -48,7 +50,6 @@ class Origin:
             self.server = await self.loop.create_server(
                 lambda: Connection(self), "127.0.0.1", self.port, backlog=4096, reuse_address=True
             )
-            self.port = self.server.sockets[0].getsockname()[1]
         return self
 
     @property

@@ -1,13 +1,12 @@
 """Which endpoint gets a request: dead ones, one that hangs, and weights."""
 
 import asyncio
-import time
 from collections import Counter
 
 from lab.calls import GAVE_UP, quantile
 from lab.endure.rows import Bar, row
 from lab.gateway import Gateway, flow
-from lab.load import Rate, Request, Wrk, failed, send
+from lab.load import Request, Wrk, failed, send, steady
 from lab.models import HANGS, Phase
 from lab.origin import Origin
 from lab.page import Page
@@ -89,16 +88,15 @@ routes:
     )
     troubled = Counter[str]()
     watching = asyncio.ensure_future(watch(gateway, troubled))
-    callers = Rate(gateway.address, RATE, patience=PATIENCE).begin()
-    began = time.monotonic()
+    callers = steady(gateway.address, RATE, patience=PATIENCE).begin()
     await asyncio.sleep(HANGS_AFTER)
     hanging.becomes(Phase(state=HANGS))
     await asyncio.sleep(HANGS_FOR)
     await callers.end()
     watching.cancel()
     page = await gateway.page()
-    early = [call for call in callers.calls if HANGS_AFTER <= call.due - began < HANGS_AFTER + GRACE]
-    late = [call for call in callers.calls if call.due - began >= HANGS_AFTER + GRACE]
+    early = [call for call in callers.calls if HANGS_AFTER <= call.due < HANGS_AFTER + GRACE]
+    late = [call for call in callers.calls if call.due >= HANGS_AFTER + GRACE]
     left, good = sum(call.status == GAVE_UP for call in late), [call.took for call in late if call.good]
     wrong = len(late) - left - len(good)
     shed, p99 = page.sum("weir_requests_shed_total"), quantile(good, 0.99) or PATIENCE
@@ -181,7 +179,8 @@ routes:
   - {{ name: pair, upstream: pair }}
 """,
     )
-    bars, seen = [], Counter[str]()
+    bars: list[Bar] = []
+    seen = Counter[str]()
     for connections in (1, 16):
         counts = await send(gateway.address, REQUESTS, connections, lambda number: get_or_post("", number))
         attempts = Counter((await gateway.page()).by("endpoint", "weir_endpoint_attempts_total", upstream="pair"))

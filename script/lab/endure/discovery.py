@@ -191,7 +191,7 @@ routes:
             port = current
         while time.monotonic() < began + (1.5 if kind == "broken" else 5):
             answer = await connection.ask()
-            arrived = answer.server.endswith(f":{port}")
+            arrived = answer.fields["x-server"].endswith(f":{port}")
             # A broken file must change nothing, however long it stays.
             wrong += answer.status != 200 or (kind == "broken" and not arrived)
             if arrived and kind != "broken":

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from lab.client import get
 from lab.endure.rows import Bar, row
 from lab.gateway import Gateway, flow
-from lab.load import Rate
+from lab.load import steady
 from lab.models import REFUSES, Phase
 from lab.origin import Origin
 from lab.processes import Failure, Place, free_port
@@ -185,7 +185,7 @@ async def outages(place: Place) -> list[Bar]:
     for one in OUTAGES:
         if (found := await here.is_well())[0] is None:
             raise Failure(f"before {one.name}: {found[1]}")
-        callers = Rate(here.gateway.address, one.rate, one.path, one.patience).begin()
+        callers = steady(here.gateway.address, one.rate, path=one.path, patience=one.patience).begin()
         # Load control knows the usual time only after a while of good answers.
         await asyncio.sleep(6)
         await act(one.begin, here)
@@ -211,7 +211,7 @@ async def healthy(place: Place) -> list[Bar]:
     here = await rig(place)
     told: list[str] = []
     paths = ("/single", "/several", "/found", "/fixed")
-    callers = [Rate(here.gateway.address, 40, path, patience=10).begin() for path in paths]
+    callers = [steady(here.gateway.address, 40, path=path, patience=10).begin() for path in paths]
     until = time.monotonic() + HEALTHY
     while time.monotonic() < until:
         told += await here.problems()

@@ -1,13 +1,12 @@
 """Slow clients: readers that take little, readers that take nothing, and slow ones of every kind in crowds."""
 
 import asyncio
-import time
 from typing import Any
 
-from lab.calls import quantile
-from lab.client import BROKEN_OFF, Connection
+from lab.calls import count, quantile
 from lab.endure.rows import Bar, row
 from lab.gateway import Gateway
+from lab.load import steady
 from lab.processes import Place, Process, free_port
 from lab.servers import nginx
 from lab.tls import Pair, any_certificate
@@ -64,34 +63,19 @@ async def told(crowd: Process) -> tuple[int, int]:
     return facts["open"], facts["closed"]
 
 
-class Good:
-    """A client that reads, and asks at a pace."""
-
-    def __init__(self, address: str, **tls: Any) -> None:
-        self.address = address
-        self.tls = tls
-        self.times: list[float] = []
-        self.failed = 0
-
-    async def ask(self, seconds: float) -> None:
-        until = time.monotonic() + seconds
-        while (began := time.monotonic()) < until:
-            try:
-                connection = Connection(self.address, **self.tls)
-                async with asyncio.timeout(20):
-                    answer = await connection.ask(fields="Connection: close\r\n")
-                self.failed += answer.status != 200
-            except BROKEN_OFF:
-                self.failed += 1
-            self.times.append(time.monotonic() - began)
-            await asyncio.sleep(max(0.0, began + PACE - time.monotonic()))
-
-    def bars(self, title: str) -> list[Bar]:
-        late = quantile(self.times, 0.99) or 0
-        return [
-            Bar(f"{title}: p99 {late * 1000:.0f} ms", late <= PACE),
-            Bar(f"{self.failed} of {len(self.times)} failed", self.failed == 0),
-        ]
+async def good(title: str, address: str, seconds: float, **tls: Any) -> list[Bar]:
+    """A client that reads, and asks at a pace over new connections."""
+    client = steady(address, 1 / PACE, fields="Connection: close\r\n", **tls).begin()
+    await asyncio.sleep(seconds)
+    await client.end()
+    late, bad = (
+        quantile((call.took for call in client.calls), 0.99) or 0,
+        count(client.calls, lambda call: not call.good),
+    )
+    return [
+        Bar(f"{title}: p99 {late * 1000:.0f} ms", late <= PACE),
+        Bar(f"{bad} of {len(client.calls)} failed", bad == 0),
+    ]
 
 
 @row(
@@ -104,9 +88,7 @@ async def slow_readers(place: Place) -> list[Bar]:
     port = await origin(place)
     roomy = await gateway(place, port, 1300, name="roomy")
     readers = await come(place, roomy.address, "reader", READERS, "/files/ten")
-    good = Good(roomy.address)
-    await good.ask(SECONDS)
-    bars = [*good.bars(f"beside {READERS}"), *await reset(roomy, readers, 0, READERS)]
+    bars = [*await good(f"beside {READERS}", roomy.address, SECONDS), *await reset(roomy, readers, 0, READERS)]
     await readers.end()
 
     before = roomy.resident()
@@ -121,9 +103,11 @@ async def slow_readers(place: Place) -> list[Bar]:
 
     narrow = await gateway(place, port, 512, name="narrow")
     readers = await come(place, narrow.address, "reader", READERS, "/files/ten")
-    good = Good(narrow.address)
-    await good.ask(SECONDS)
-    return [*bars, *good.bars("with 512"), *await reset(narrow, readers, READERS - 512, READERS)]
+    return [
+        *bars,
+        *await good("with 512", narrow.address, SECONDS),
+        *await reset(narrow, readers, READERS - 512, READERS),
+    ]
 
 
 async def reset(gateway: Gateway, crowd: Process, expected: int, clients: int) -> list[Bar]:
@@ -160,7 +144,7 @@ async def slowloris(place: Place) -> list[Bar]:
     port = await origin(place)
     pair = Pair(place.directory)
     await pair.make()
-    bars = []
+    bars: list[Bar] = []
     for title, kinds, path, tls in (
         ("head", ["head"], "/", False),
         ("body", ["body"], "/", False),
@@ -173,11 +157,10 @@ async def slowloris(place: Place) -> list[Bar]:
         await asyncio.sleep(1)
         spent = weir.processor_time()
         secure = {"ssl": any_certificate(), "server_hostname": "endure"} if tls else {}
-        good = Good(weir.address, **secure)
-        await good.ask(LORIS_SECONDS)
+        bars += await good(title, weir.address, LORIS_SECONDS, **secure)
         weir.process.check()
         share = (weir.processor_time() - spent) / LORIS_SECONDS
-        bars += [*good.bars(title), Bar(f"{share * 100:.0f} % CPU", share <= SPIN)]
+        bars.append(Bar(f"{share * 100:.0f} % CPU", share <= SPIN))
         page = await weir.page()
         place.notes.append(
             f"{title}: {[await told(crowd) for crowd in crowds]} open and closed, {weir.resident() / 1024:.0f} MiB, "

@@ -5,8 +5,7 @@ upstream moves. Logs and configurations are left in the directory."""
 import asyncio
 
 from lab import command
-from lab.fleet.course import FULL, SHORT, Course
-from lab.fleet.story import Story
+from lab.fleet.story import FULL, SHORT, Course, Story
 from lab.processes import Place
 
 

@@ -1,17 +1,66 @@
-"""The view of the fleet: two Prometheus and two Alertmanagers as a cluster, with the files that are shipped."""
+"""The view of the fleet: two Prometheus, whose ways to the instances can be cut, and two Alertmanagers as a cluster, with the files
+that are shipped."""
 
+import asyncio
 import json
 from pathlib import Path
 
-from lab import alertmanager, prometheus
+from lab import prometheus
 from lab.fleet.instances import Instance
-from lab.fleet.relay import Relay
 from lab.fleet.verdicts import Alert, alert
-from lab.processes import Failure, Place
+from lab.processes import Failure, Place, free_port
 from lab.rules import shortened, swap
 
 SHIPPED = Path("deploy/prometheus/fleet.yml")
 REPLICAS = ("a", "b")
+
+
+class Relay:
+    """Passes connections on. Cut, it refuses them, or takes them and passes nothing on, as a firewall does."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self.target = host, port
+        self.port = free_port()
+        self.server: asyncio.Server | None = None
+        self.writers: set[asyncio.StreamWriter] = set()
+        self.flowing = asyncio.Event()
+
+    async def open(self) -> None:
+        self.flowing.set()
+        if not self.server:
+            self.server = await asyncio.start_server(self.accept, "127.0.0.1", self.port)
+
+    def refuse(self) -> None:
+        if self.server:
+            self.server.close()
+            self.server = None
+        for writer in list(self.writers):
+            writer.transport.abort()
+
+    def hang(self) -> None:
+        self.flowing.clear()
+
+    async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await self.flowing.wait()
+            upstream, onward = await asyncio.open_connection(*self.target)
+        except OSError:  # the instance is gone
+            writer.close()
+            return
+        await asyncio.gather(self.pass_on(reader, onward), self.pass_on(upstream, writer))
+
+    async def pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.writers.add(writer)
+        try:
+            while octets := await reader.read(1 << 16):
+                await self.flowing.wait()
+                writer.write(octets)
+                await writer.drain()
+        except ConnectionError:
+            pass
+        finally:
+            self.writers.discard(writer)
+            writer.close()
 
 
 class Prometheus(prometheus.Prometheus):
@@ -49,7 +98,7 @@ class Prometheus(prometheus.Prometheus):
         return {alert(labels): labels["alertstate"] for labels, _ in await self.query("ALERTS")}
 
 
-class Alertmanager(alertmanager.Alertmanager):
+class Alertmanager(prometheus.Alertmanager):
     def __init__(self, place: Place, replica: str, divisor: int) -> None:
         super().__init__(place, f"alertmanager-{replica}", divisor)
         self.replica = replica

@@ -3,12 +3,11 @@
 import asyncio
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from lab.alertmanager import Webhook
 from lab.calls import Call
-from lab.fleet.course import Course
 from lab.fleet.instances import NAMES, Balancer, Instance
 from lab.fleet.observers import REPLICAS, Alertmanager, Prometheus
 from lab.fleet.verdicts import (
@@ -24,9 +23,9 @@ from lab.fleet.verdicts import (
     rate_failure,
     sum_failure,
 )
-from lab.load import Rate
+from lab.load import steady
 from lab.processes import Failure, Place, free_port
-from lab.prometheus import Database, Victoria
+from lab.prometheus import Database, Victoria, Webhook
 from lab.servers import Names, nginx
 
 ADDRESSES = ("127.0.0.2", "127.0.0.3")
@@ -46,6 +45,35 @@ def lost(name: str) -> Alert:
     return Alert("WeirScrapeFailing", "ticket", f"weir-{name}")
 
 
+@dataclass(frozen=True)
+class Course:
+    divisor: int
+    """All durations of the shipped rules, routes and scrapes are divided by it; their logic stays."""
+    rate: float
+    """Requests per second."""
+    settle: float
+    """Seconds before the first figures are taken."""
+    told_within: float
+    """Seconds from an instance's loss until its alert is at the webhook, and from its return until that is resolved."""
+    everything: bool
+    """Whether an instance is also lost for one Prometheus alone, and then all of them for both."""
+
+    @property
+    def scrape(self) -> float:
+        return 15 / self.divisor
+
+    @property
+    def window(self) -> float:
+        """That of the recording rule which is held against the instances' own pages."""
+        return 120 / self.divisor
+
+
+# Prometheus and Alertmanager as they are shipped.
+FULL = Course(divisor=1, rate=60, settle=45, told_within=360, everything=True)
+
+SHORT = Course(divisor=10, rate=90, settle=8, told_within=45, everything=False)
+
+
 class Story:
     def __init__(self, place: Place, course: Course) -> None:
         self.place = place
@@ -59,7 +87,7 @@ class Story:
         self.victoria = Victoria(place, "victoria-metrics")
         self.prometheus = [Prometheus(place, replica, everyone, course.divisor) for replica in REPLICAS]
         self.alertmanagers = [Alertmanager(place, replica, course.divisor) for replica in REPLICAS]
-        self.demand = Rate(self.balancer.address, course.rate)
+        self.demand = steady(self.balancer.address, course.rate)
         self.webhook = Webhook(self.hear)
         self.messages: list[Message] = []
         self.comparisons: list[asyncio.Task[None]] = []
@@ -97,7 +125,7 @@ routes:
         await asyncio.gather(*(one.watch(addresses, self.victoria.address) for one in self.prometheus))
         self.zero = time.monotonic()
         self.begin("all is well")
-        self.demand.begin()
+        self.demand.begin(self.zero)
 
     async def start_alertmanager(self, number: int) -> None:
         await self.alertmanagers[number].join(self.webhook.url, peer=self.alertmanagers[1 - number].cluster)
@@ -125,7 +153,7 @@ routes:
         """One is killed and one is cut off, while the upstream moves and the configuration changes."""
         self.expected |= {lost("a"), lost("b")}
         self.begin("a is killed")
-        killed = time.monotonic()
+        killed = self.now()
         await self.instances["a"].kill()
         await asyncio.sleep(2)
         self.begin("b is cut off from both Prometheus")
@@ -133,7 +161,7 @@ routes:
         self.prometheus[1].relays["b"].hang()
         await asyncio.sleep(2)
         self.begin("the upstream moves")
-        self.moved_at = time.monotonic()
+        self.moved_at = self.now()
         self.names.say("shop.test", ADDRESSES[1])
         await asyncio.sleep(MOVED_WITHIN + 1)
         self.begin("b and c reload")
@@ -154,7 +182,7 @@ routes:
             await self.balancer.has_up(*NAMES)
             self.say(f"{name} has restarted")
         self.begin("all have restarted")
-        self.whole = time.monotonic()
+        self.whole = self.now()
         await self.resolved()
 
     async def lose_for_one(self) -> None:
@@ -181,7 +209,7 @@ routes:
         await self.agree({ALL_LOST})
         await asyncio.gather(*(relay.open() for relay in relays))
         self.begin("all are back")
-        self.whole = time.monotonic()
+        self.whole = self.now()
         await self.resolved()
 
     # Comparisons
@@ -201,7 +229,7 @@ routes:
 
     def compare_rates(self, subject: str, series: str, since: float) -> None:
         """For a time of steady load: they count at other moments, and VictoriaMetrics also looks before the window."""
-        window = int(time.monotonic() - since - 2 * self.course.scrape - MEAN)
+        window = int(self.now() - since - 2 * self.course.scrape - MEAN)
         expression = f"sum(rate(weir_requests_started_total{series}[{window}s]))"
         self.comparisons.append(asyncio.create_task(self.compare_rate(subject, expression, time.time())))
 
@@ -225,7 +253,7 @@ routes:
             states[one["status"]].add(alert(one["labels"]))
             self.note(label_failure(one["labels"]))
         heard = Message(
-            time.monotonic() - self.zero,
+            self.now(),
             self.sender(message["externalURL"]),
             message["receiver"] + message["groupKey"],
             frozenset(states["firing"]),
@@ -297,11 +325,14 @@ routes:
     # Phases
 
     def begin(self, phase: str) -> None:
-        self.phases.append((time.monotonic(), phase))
+        self.phases.append((self.now(), phase))
         self.say(phase, mark="==")
 
+    def now(self) -> float:
+        return time.monotonic() - self.zero
+
     def say(self, text: str, mark: str = "") -> None:
-        seconds = int(time.monotonic() - self.zero)
+        seconds = int(self.now())
         print(f"{seconds // 60:>3}:{seconds % 60:02}  {mark:<2} {text}", flush=True)
 
     def failures(self) -> list[str]:

@@ -2,15 +2,14 @@
 
 import argparse
 import asyncio
-import csv
 from collections.abc import Iterable
 from pathlib import Path
 
 from lab import command
 from lab.calls import Call
-from lab.overload.gateways import NAMES, OFF, WEIR, Gateways
-from lab.overload.lane import Outcome, run
-from lab.overload.measure import Figures
+from lab.overload.figures import FIGURES, Outcome
+from lab.overload.gateways import NAMES, WEIR, available
+from lab.overload.lane import run
 from lab.overload.rows import FLEET, HARM, HELP, SHORT, Row
 from lab.overload.table import Outcomes, failures, heading, line, print_table
 from lab.processes import Failure, Place
@@ -21,11 +20,11 @@ PICTURE = Path("docs/images/overload.png")
 
 
 class Measurement:
-    def __init__(self, gateways: Gateways, directory: Path, at_once: int) -> None:
-        self.gateways = gateways
-        self.directory = directory
+    def __init__(self, place: Place, at_once: int) -> None:
+        self.place = place
         self.places = asyncio.Semaphore(at_once)
         self.outcomes: Outcomes = {}
+        print(heading())
 
     async def measure(self, row: Row, names: Iterable[str], seed: int) -> None:
         """The gateways side by side: none of them keeps a core busy."""
@@ -35,10 +34,10 @@ class Measurement:
                     group.create_task(self.run(row, name, seed))
 
     async def run(self, row: Row, name: str, seed: int) -> None:
-        directory = self.directory / f"{row.name.replace('%', '')}-{name}-{seed}"
+        directory = self.place.directory / f"{row.name.replace('%', '')}-{name}-{seed}"
         outcome = Outcome(row, name, seed, directory)
         async with self.places:
-            await run(outcome, self.gateways)
+            await run(outcome, self.place.program)
         self.outcomes.setdefault((row.name, name), []).append(outcome)
         print(line(outcome), flush=True)
         if outcome.warning:
@@ -56,18 +55,13 @@ class Measurement:
 
     def keep_numbers(self) -> None:
         outcomes = [outcome for runs in self.outcomes.values() for outcome in runs]
-        rows = ([one.row.name, one.gateway, one.seed, *vars(one.figures).values()] for one in outcomes)
-        keep(self.directory / "figures.csv", ["row", "gateway", "seed", *Figures.__dataclass_fields__], rows)
+        rows = ([one.row.name, one.gateway, one.seed, *one.figures.values()] for one in outcomes)
+        command.keep(self.place.directory / "figures.csv", ["row", "gateway", "seed", *FIGURES], rows)
         for one in outcomes:
-            keep(one.directory / "calls.csv", Call._fields, one.calls)
+            command.keep(one.directory / "calls.csv", Call._fields, one.calls)
 
     def failures(self, rows: Iterable[Row]) -> list[str]:
         return [failure for row in rows for failure in failures(row, self.outcomes)]
-
-
-def keep(path: Path, heading: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
-    with path.open("w", newline="") as file:
-        csv.writer(file).writerows([heading, *rows])
 
 
 def chosen(names: str | None) -> list[Row]:
@@ -92,22 +86,13 @@ def chosen_gateways(names: str | None) -> list[str]:
     return wanted
 
 
-def begun(place: Place, names: list[str], at_once: int) -> Measurement:
-    """Says what is not measured."""
-    measurement = Measurement(Gateways(place.program, place.directory), place.directory, at_once)
-    for sentence in measurement.gateways.missing(names):
-        print(f"note: {sentence}")
-    print(heading())
-    return measurement
-
-
 async def all_rows(given: argparse.Namespace, place: Place) -> list[str]:
-    names, rows = chosen_gateways(given.gateways), chosen(given.rows)
-    measurement = begun(place, names, given.at_once)
+    names, rows = available(chosen_gateways(given.gateways)), chosen(given.rows)
+    measurement = Measurement(place, given.at_once)
     try:
         for seed in range(FIRST_SEED, FIRST_SEED + given.seeds):
             for row in rows:
-                await measurement.measure(row, measurement.gateways.available(names), seed)
+                await measurement.measure(row, names, seed)
     finally:
         measurement.keep_numbers()
     print_table(rows, measurement.outcomes)
@@ -116,7 +101,7 @@ async def all_rows(given: argparse.Namespace, place: Place) -> list[str]:
 
 
 async def in_short(place: Place) -> list[str]:
-    measurement = begun(place, [], len(SHORT))
+    measurement = Measurement(place, len(SHORT))
     async with asyncio.TaskGroup() as group:
         for row in SHORT:
             group.create_task(measurement.measure(row, [WEIR], FIRST_SEED))
@@ -127,7 +112,7 @@ async def in_short(place: Place) -> list[str]:
 async def drawn(given: argparse.Namespace, place: Place) -> list[str]:
     from lab.overload import picture
 
-    measurement = begun(place, [OFF, WEIR], given.at_once)
+    measurement = Measurement(place, given.at_once)
     await measurement.measure(picture.ROW, picture.GATEWAYS, FIRST_SEED)
     measurement.keep_numbers()
     picture.draw(given.picture, {name: measurement.outcomes[picture.ROW.name, name][0] for name in picture.GATEWAYS})

@@ -7,18 +7,15 @@ the process tells the calls that ended, as lists in the order of calls.Call, how
 """
 
 import asyncio
-import itertools
 import json
 import random
 import sys
 from dataclasses import dataclass
 
 from lab import child
-from lab.calls import BROKEN, GAVE_UP, Call
-from lab.client import BROKEN_OFF, Pool
+from lab.calls import NORMAL
+from lab.load import Schedule
 
-NORMAL = 3
-"""The urgency of a request without `Priority` (RFC 9218, section 4.1)."""
 AT_ONCE = 0.0005
 """Seconds between requests that come at once: the callers' loop can begin so many."""
 
@@ -66,63 +63,19 @@ def urgency(load: Load, luck: float) -> int:
     return load.urgencies[-1][0] if load.urgencies else NORMAL
 
 
-class Callers:
-    def __init__(self, load: Load, seed: int, addresses: tuple[str, ...]) -> None:
-        self.load = load
-        self.due = arrivals(load, seed)
-        self.gateways = itertools.cycle([Pool(address) for address in addresses])
-        self.loop = asyncio.get_running_loop()
-        self.zero = 0.0
-        self.running: set[asyncio.Task[None]] = set()
-        self.begun = self.ended = 0
-        self.calls: list[Call] = []
-        self.late: list[float] = []
-
-    def begin(self, time: str) -> None:
-        self.zero = float(time)
-        self.wait_for_next()
-
-    def take(self) -> dict[str, object]:
-        taken = {"calls": self.calls, "late": self.late, "finished": self.ended == len(self.due)}
-        self.calls, self.late = [], []
-        return taken
-
-    def wait_for_next(self) -> None:
-        if self.begun < len(self.due):
-            self.loop.call_at(self.zero + self.due[self.begun][0], self.begin_due)
-
-    def begin_due(self) -> None:
-        """Begins the calls that are due, however many are under way."""
-        now = self.loop.time() - self.zero
-        while self.begun < len(self.due) and self.due[self.begun][0] <= now:
-            due, urgency = self.due[self.begun]
-            self.begun += 1
-            self.late.append(round(now - due, 4))
-            call = self.loop.create_task(self.call(next(self.gateways), due, urgency))
-            self.running.add(call)
-            call.add_done_callback(self.running.discard)
-        self.wait_for_next()
-
-    async def call(self, gateway: Pool, due: float, urgency: int) -> None:
-        fields = "" if urgency == NORMAL else f"Priority: u={urgency}\r\n"
-        found: tuple[int, bool, str, bool] = BROKEN, False, "", False
-        try:
-            async with asyncio.timeout_at(self.zero + due + self.load.patience):
-                answer = await gateway.ask(fields=fields)
-            told = "retry-after" in answer.fields and "x-no-retry" in answer.fields
-            found = answer.status, "x-origin" in answer.fields, answer.fields.get("x-weir-refused", ""), told
-        except TimeoutError:
-            found = GAVE_UP, False, "", False
-        except BROKEN_OFF:
-            pass
-        self.ended += 1
-        self.calls.append(Call(round(due, 4), round(self.loop.time() - self.zero, 4), *found, urgency))
-
-
 async def main(load: str, seed: str, *addresses: str) -> None:
-    callers = Callers(Load(**json.loads(load)), int(seed), addresses)
+    plan = Load(**json.loads(load))
+    due = arrivals(plan, int(seed))
+    callers, told = Schedule(addresses, due, patience=plan.patience), 0
+
+    def take() -> dict[str, object]:
+        nonlocal told
+        calls, late = callers.calls, callers.late
+        callers.calls, callers.late, told = [], [], told + len(calls)
+        return {"calls": calls, "late": late, "finished": told == len(due)}
+
     child.tell(ready=True)
-    await child.serve(callers.take, {"begin": callers.begin})
+    await child.serve(take, {"begin": lambda time: callers.begin(float(time))})
 
 
 if __name__ == "__main__":

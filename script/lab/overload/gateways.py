@@ -3,8 +3,8 @@ rows' origin; weir is not set up at all."""
 
 import json
 import shutil
-import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from lab.gateway import Gateway
@@ -17,63 +17,37 @@ LONGEST = 75
 """Seconds that gateways wait for an answer, more than any caller does."""
 
 
-class Gateways:
-    def __init__(self, program: str, directory: Path) -> None:
-        self.program = program
-        self.directory = directory
-        self.wheels = {name: found(name) for name in (ENVOY, CADDY)}
-        self.controls = self.knows(("overload: off",))
+def available(names: Iterable[str]) -> list[str]:
+    """Says which are not measured."""
+    missing = [name for name in names if name in (ENVOY, CADDY) and not found(name)]
+    for name in missing:
+        print(f"note: {name.title()} is LEFT OUT: script/setup has not installed it, and there is none in PATH.")
+    return [name for name in names if name not in missing]
 
-    def knows(self, keys: tuple[str, ...]) -> bool:
-        """Whether this version of weir knows the keys of a route."""
-        file = self.directory / "check.yml"
-        file.write_text(weirs("127.0.0.1:1", keys))
-        return subprocess.run([self.program, "check", file], capture_output=True).returncode == 0
 
-    def missing(self, names: list[str]) -> list[str]:
-        """Sentences for the output: what is not measured, and why."""
-        sentences = []
-        if not self.controls and {OFF, WEIR} & set(names):
-            sentences.append(
-                f"{self.program} does not know the key `overload`: `off` and `weir` are the same plain route."
-            )
-        for name in set(names) - set(self.available(names)):
-            sentences.append(
-                f"{name.title()} is LEFT OUT: script/setup has not installed it, and there is none in PATH."
-            )
-        return sentences
-
-    def available(self, names: list[str]) -> list[str]:
-        return [name for name in names if self.wheels.get(name, name)]
-
-    async def start(self, kind: str, place: Place, number: int, origin: str, keys: tuple[str, ...]) -> str:
-        """Starts a gateway before the origin, and returns its address."""
-        name = f"{kind}-{number}"
-        if kind in (OFF, WEIR):
-            config, flags = weirs(origin, self.keys(kind, keys)), ("--gateway.drain-timeout=1s",)
-            return (await Gateway.start(place, config, *flags, name=name, workers=1)).address
-        address = free_address()
-        if kind == HAPROXY:
-            file = place.file(f"{name}.conf", haproxys(address, origin))
-            process = await place.start(name, "haproxy", "-db", "-f", file)
-        elif kind == NGINX:
-            process = await start_nginx(place, name, nginxs(address, origin))
-        elif kind == CADDY:
-            run = ("run", "--adapter", "caddyfile", "--config", place.file(f"{name}.conf", caddys(address, origin)))
-            process = await place.start(name, "env", "GOMAXPROCS=1", self.wheels[CADDY], *run)
-        else:
-            file = place.file(f"{name}.json", json.dumps(envoys(address, origin)))
-            arguments = ("--concurrency", 1, "--disable-hot-restart", "--log-level", "warn")
-            process = await place.start(name, self.wheels[ENVOY], "-c", file, *arguments)
-        await process.accepts(address)
-        return address
-
-    def keys(self, kind: str, keys: tuple[str, ...]) -> tuple[str, ...]:
-        """The keys of the row's route, without those of load control if this version of weir does not know it."""
-        others = tuple(key for key in keys if not key.startswith("overload:"))
-        if not self.controls:
-            return others
-        return (*others, "overload: off") if kind == OFF else keys
+async def start(kind: str, place: Place, number: int, origin: str, keys: tuple[str, ...]) -> str:
+    """Starts a gateway before the origin, and returns its address."""
+    name = f"{kind}-{number}"
+    if kind in (OFF, WEIR):
+        if kind == OFF:
+            keys = (*(key for key in keys if not key.startswith("overload:")), "overload: off")
+        config, flags = weirs(origin, keys), ("--gateway.drain-timeout=1s",)
+        return (await Gateway.start(place, config, *flags, name=name, workers=1)).address
+    address = free_address()
+    if kind == HAPROXY:
+        file = place.file(f"{name}.conf", haproxys(address, origin))
+        process = await place.start(name, "haproxy", "-db", "-f", file)
+    elif kind == NGINX:
+        process = await start_nginx(place, name, nginxs(address, origin))
+    elif kind == CADDY:
+        run = ("run", "--adapter", "caddyfile", "--config", place.file(f"{name}.conf", caddys(address, origin)))
+        process = await place.start(name, "env", "GOMAXPROCS=1", found(CADDY), *run)
+    else:
+        file = place.file(f"{name}.json", json.dumps(envoys(address, origin)))
+        arguments = ("--concurrency", 1, "--disable-hot-restart", "--log-level", "warn")
+        process = await place.start(name, found(ENVOY), "-c", file, *arguments)
+    await process.accepts(address)
+    return address
 
 
 def found(program: str) -> str | None:

@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from lab.calls import GAVE_UP, Call, count, quantile
 from lab.models import Phase
 from lab.overload.callers import Load
+from lab.overload.figures import Outcome
 from lab.overload.gateways import HAPROXY, OFF, WEIR
-from lab.overload.lane import Outcome
 from lab.overload.rows import Row
 from lab.picture import BLUE, GREY, RED, SHADE, curve, save
 

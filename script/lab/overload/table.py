@@ -1,8 +1,9 @@
 """Prints a line for each run, and at the end a table. Holds the figures of all seeds against the bars."""
 
+from collections.abc import Callable
+
+from lab.overload.figures import FIGURES, RATE, Figures, Outcome, cell, mean, percent
 from lab.overload.gateways import HAPROXY, NAMES, WEIR
-from lab.overload.lane import Outcome
-from lab.overload.measure import Figures, cell, mean
 from lab.overload.rows import Row
 
 Outcomes = dict[tuple[str, str], list[Outcome]]
@@ -50,39 +51,42 @@ def print_beside(rows: list[Row], outcomes: Outcomes) -> None:
     for row in rows:
         figure = next((bar.figure for bar in row.bars if bar.beside == HAPROXY), None)
         if figure and all((row.name, name) in outcomes for name in (WEIR, HAPROXY)):
-            ours, theirs = (getattr(mean_of(row, name, outcomes), figure) for name in (WEIR, HAPROXY))
+            ours, theirs = (mean_of(row, name, outcomes)[figure] for name in (WEIR, HAPROXY))
             parts.append(f"{row.name} {ours / theirs:.2f}" if theirs else f"{row.name} -")
     if parts:
         print(f"\nweir's good answers / haproxy's, at least 0.9 to reach: {', '.join(parts)}")
 
 
+def milliseconds(seconds: float) -> str:
+    return f"{1000 * seconds:.0f}"
+
+
+COLUMNS: dict[str, tuple[str, Callable[[float], str]]] = {
+    "good/s": ("good", RATE),
+    "first": ("first", RATE),
+    "share": ("share", percent),
+    "p50 ms": ("p50", milliseconds),
+    "p99 ms": ("p99", milliseconds),
+    "refused": ("refused", str),
+    "told ms": ("told", milliseconds),
+    "gave up": ("gave_up", str),
+    "broken": ("broken", str),
+    "attempts": ("attempts", "{:.2f}".format),
+    "queue": ("queue", str),
+}
+"""The figures of a line, by their headings."""
+
+
 def heading() -> str:
-    columns = ("good/s", "first", "share", "p50 ms", "p99 ms", "refused", "told ms", "gave up", "broken", "attempts")
-    return f"{'row':<14}{'gateway':<9}{'seed':>4}" + "".join(f"{name:>9}" for name in (*columns, "queue")) + "  shown"
+    return f"{'row':<14}{'gateway':<9}{'seed':>4}" + "".join(f"{name:>9}" for name in COLUMNS) + "  shown"
 
 
 def line(outcome: Outcome) -> str:
     """The line that is printed once a run has ended."""
-    one = outcome.figures
-    texts = (
-        f"{one.good:.1f}",
-        f"{one.first:.1f}",
-        f"{100 * one.share:.1f} %",
-        milliseconds(one.p50),
-        milliseconds(one.p99),
-        f"{one.refused}",
-        milliseconds(one.told),
-        f"{one.gave_up}",
-        f"{one.broken}",
-        f"{one.attempts:.2f}",
-        f"{one.queue}",
-    )
     start = f"{outcome.row.name:<14}{outcome.gateway:<9}{outcome.seed:>4}"
-    return start + "".join(f"{text:>9}" for text in texts) + f"  {cell(outcome.row, one)}"
-
-
-def milliseconds(seconds: float | None) -> str:
-    return "-" if seconds is None else f"{1000 * seconds:.0f}"
+    values = [(outcome.figures[name], written) for name, written in COLUMNS.values()]
+    texts = ["-" if value is None else written(value) for value, written in values]
+    return start + "".join(f"{text:>9}" for text in texts) + f"  {cell(outcome.row, outcome.figures)}"
 
 
 def failures(row: Row, outcomes: Outcomes) -> list[str]:
@@ -92,13 +96,13 @@ def failures(row: Row, outcomes: Outcomes) -> list[str]:
     for bar in row.bars:
         others = outcomes.get((bar.than, WEIR) if bar.than else (row.name, bar.beside), [])
         for number, one in enumerate(ours):
-            other = getattr(others[number].figures, bar.figure) if number < len(others) else None
-            missed = bar.missed(getattr(one.figures, bar.figure), other)
+            other = others[number].figures[bar.figure] if number < len(others) else None
+            missed = bar.missed(one.figures[bar.figure], other)
             if missed:
                 reason = f" ({bar})" if bar.beside or bar.than else ""
-                found.append(f"row {row.name}, seed {one.seed}, weir: {missed}{reason}")
+                found.append(f"row {row.name}, seed {one.seed}, weir: {FIGURES[bar.figure].words} {missed}{reason}")
                 break
-    bare = sum(one.figures.bare for one in ours)
+    bare = sum(one.figures["bare"] for one in ours)
     if bare:
         found.append(
             f"row {row.name}: {bare} refusals of weir with X-Weir-Refused have no Retry-After or no X-No-Retry"

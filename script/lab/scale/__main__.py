@@ -15,12 +15,11 @@ from pathlib import Path
 from lab import command
 from lab.page import Page
 from lab.processes import Failure, Place
-from lab.scale import check, formula
+from lab.scale import document
 from lab.scale.expressions import keeping, relabelling, shipped
 from lab.scale.history import write
-from lab.scale.table import held, lines
 from lab.scale.template import gateway_page
-from lab.scale.watched import Figures, Watched
+from lab.scale.watched import Figures, Watched, held, lines
 
 SCRAPES = 45, 60
 WARM_UP, WATCHED = 120, 90
@@ -97,14 +96,14 @@ class Scale:
 
 def formula_holds(size: Size, series: int) -> None:
     """Fails if docs/scale.md computes from another page than a gateway's of today."""
-    computed = formula.ALL.series(1, size.destinations)
+    computed = document.ALL.series(1, size.destinations)
     if abs(series - computed) > computed / 50:
-        raise Failure(f"{size}: a page has {series} series; script/lab/scale/formula.py says {computed}")
+        raise Failure(f"{size}: a page has {series} series; script/lab/scale/document.py says {computed}")
 
 
 def fits(size: Size) -> bool:
     """Says so where the machine's memory is not enough for the kept series."""
-    needed = formula.KEPT.series(size.targets, size.destinations) * formula.PER_SERIES
+    needed = document.KEPT.series(size.targets, size.destinations) * document.PER_SERIES
     free = re.search(r"MemAvailable:\s+(\d+)", Path("/proc/meminfo").read_text())
     available = int(free[1]) * 1024 if free else 0
     if needed > available:
@@ -142,5 +141,5 @@ if __name__ == "__main__":
     options.add_argument("all", nargs="?", choices=["all"])
     given = options.parse_args()
     if given.check:
-        sys.exit(check.main())
+        sys.exit(document.main())
     command.conduct("scale", command.parsed(options), lambda place: run(place, given))

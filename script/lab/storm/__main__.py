@@ -3,7 +3,6 @@ three layers of weir that retry, without and with the bounds on retries. Prometh
 Alertmanager notifies a webhook. Logs, configurations and numbers are left in the directory."""
 
 import asyncio
-import csv
 import json
 import time
 from collections.abc import Callable
@@ -11,12 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from lab import command
-from lab.alertmanager import Alertmanager, Webhook
 from lab.processes import Place
-from lab.prometheus import Prometheus
-from lab.storm.plan import FULL, SETUPS, SHORT, Plan
-from lab.storm.run import BROWN_OUT as BROWNED_OUT
-from lab.storm.run import WELL, Run
+from lab.prometheus import Alertmanager, Prometheus, Webhook
+from lab.storm.run import BROWNED_OUT, FULL, SETUPS, SHORT, WELL, Plan, Run
 from lab.storm.timeline import BACK, BROWN_OUT, OFF, PAGED, RECOVERY, RESOLVED, STORM, TICKET, Event, Timeline
 from lab.storm.verdict import failures, outcome, print_table
 
@@ -168,19 +164,16 @@ class Demonstration:
     # What remains
 
     def keep_numbers(self) -> None:
-        with (self.place.directory / "seconds.csv").open("w", newline="") as file:
-            table = csv.writer(file)
-            table.writerow(["second", "run", "requests", "good", "attempts", "p99_seconds", "budget"])
-            for run in self.runs:
-                for second in range(self.zero, self.printed):
-                    one = run.second(second)
-                    table.writerow(
-                        [second - self.zero, run.setup.name, one.requests, one.good, one.attempts, one.p99, one.budget]
-                    )
-        with (self.place.directory / "events.csv").open("w", newline="") as file:
-            table = csv.writer(file)
-            table.writerow(["second", "run", "alert", "what"])
-            table.writerows([round(event.at, 1), event.run, event.alert, event.what] for event in self.timeline.events)
+        columns = ("second", "run", "requests", "good", "attempts", "p99_seconds", "budget")
+        seconds = [
+            (second - self.zero, run.setup.name, one.requests, one.good, one.attempts, one.p99, one.budget)
+            for run in self.runs
+            for second in range(self.zero, self.printed)
+            for one in (run.second(second),)
+        ]
+        command.keep(self.place.directory / "seconds.csv", columns, seconds)
+        events = ((round(event.at, 1), event.run, event.alert, event.what) for event in self.timeline.events)
+        command.keep(self.place.directory / "events.csv", ("second", "run", "alert", "what"), events)
 
 
 async def demonstrate(plan: Plan, place: Place, drawn_to: Path) -> list[str]:

@@ -9,14 +9,13 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from lab.picture import BLUE, RED, SHADE, curve, save
-from lab.storm.plan import RATE
-from lab.storm.run import Run, Sample
+from lab.storm.run import RATE, Run, Sample
 from lab.storm.timeline import BACK, BROWN_OUT, OFF, PAGED, RECOVERY, RESOLVED, STORM, TICKET, Event, Timeline, clock
 
 COLOURS = {False: RED, True: BLUE}
 PENDING, FIRING = 0.3, 0.9
 """Opacity of bars."""
-SCALES = {
+SCALES: dict[int, tuple[float, float, dict[float, str]]] = {
     0: (0.9, 80, {tick: f"{tick}×" for tick in (1, 2, 4, 8, 16, 32, 64)}),
     2: (0.03, 15, {0.05: "50 ms", 0.1: "100 ms", 0.5: "500 ms", 1: "1 s", 5: "5 s", 10: "10 s"}),
 }

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lab.storm.plan import Plan
-from lab.storm.run import Run, Sample
+from lab.storm.run import Plan, Run, Sample
 from lab.storm.timeline import BROWN_OUT, OFF, PAGED, RECOVERY, RESOLVED, STORM, Timeline, duration, times
 
 SETTLED = 10

@@ -1,0 +1,176 @@
+"""What became of a run, and its figures: each in words, as it follows from the calls, and as it is written."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from lab import calls as of
+from lab.calls import Call
+from lab.overload.rows import Row
+
+LATE = 0.02
+"""Seconds of the measurement's own delay from which its figures are doubtful."""
+Value = float | str | None
+"""None is a time that was not reached, or a figure that the row does not ask for."""
+Figures = dict[str, Any]
+"""The values by the figures' names."""
+
+
+@dataclass
+class Outcome:
+    row: Row
+    gateway: str
+    seed: int
+    directory: Path
+    calls: list[Call] = field(default_factory=list)
+    callers_late: list[float] = field(default_factory=list)
+    origin_late: list[float] = field(default_factory=list)
+    attempts: int = 0
+    queue: int = 0
+
+    @cached_property
+    def figures(self) -> Figures:
+        return {name: figure.find(self) for name, figure in FIGURES.items()}
+
+    def good_per_second(self, begin: float, end: float) -> float:
+        return of.good_per_second(self.calls, begin, end)
+
+    def urgencies(self) -> dict[int, float]:
+        return of.by_urgency(self.calls, *self.row.window)
+
+    def good_took(self, share: float) -> float | None:
+        return of.quantile((call.took for call in of.due_within(self.calls, *self.row.window) if call.good), share)
+
+    def refused(self) -> list[Call]:
+        return [call for call in self.calls if call.refused]
+
+    @property
+    def fault(self) -> tuple[float, float]:
+        return self.row.fault or (0, 0)
+
+    @property
+    def warning(self) -> str:
+        """How late the measurement itself was; empty if it was not."""
+        parts = []
+        if max(self.callers_late, default=0) > LATE and not self.row.at_once:
+            parts.append(f"calls began up to {lateness(self.callers_late, 'calls')}")
+        if max(self.origin_late, default=0) > LATE:
+            parts.append(f"the origin answered up to {lateness(self.origin_late, 'seconds')}")
+        return f"{self.row.name}, {self.gateway}: {'; '.join(parts)}" if parts else ""
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether more than one of a hundred calls, or one of four of the origin's seconds, was late."""
+        callers = 0 if self.row.at_once else share_late(self.callers_late)
+        return callers > 0.01 or share_late(self.origin_late) > 0.25
+
+
+def share_late(late: list[float]) -> float:
+    return sum(one > LATE for one in late) / max(1, len(late))
+
+
+def lateness(late: list[float], unit: str) -> str:
+    """
+    >>> lateness([0.001, 0.03, 0.002, 0.04], "calls")
+    '40 ms late, in 2 of 4 calls over 20 ms'
+    """
+    return f"{1000 * max(late):.0f} ms late, in {sum(one > LATE for one in late)} of {len(late)} {unit} over 20 ms"
+
+
+WHOLE, RATE = "{:.0f}".format, "{:.1f}".format
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def seconds(value: float) -> str:
+    return f"{value:.3f} s" if value < 0.1 else f"{value:.2f} s"
+
+
+@dataclass(frozen=True)
+class Figure:
+    words: str
+    find: Callable[[Outcome], Value]
+    written: Callable[[float], str] = WHOLE
+
+
+FIGURES = {
+    "good": Figure("the number of good answers per second", lambda run: run.good_per_second(*run.row.window), RATE),
+    "first": Figure(
+        "the number of good answers per second in the first 10 s",
+        lambda run: run.good_per_second(run.fault[0], run.fault[0] + 10),
+        RATE,
+    ),
+    "share": Figure("the share of good answers", lambda run: of.good_share(run.calls, *run.row.window), percent),
+    "urgent": Figure(
+        "the share of good answers to urgent requests",
+        lambda run: min((share for urgency, share in run.urgencies().items() if urgency <= 1), default=None),
+        percent,
+    ),
+    "urgencies": Figure(
+        "the shares of good answers in percent, by urgency",
+        lambda run: " ".join(f"{100 * share:.0f}" for share in run.urgencies().values()),
+    ),
+    "p50": Figure("the median time in seconds of good answers", lambda run: run.good_took(0.5), seconds),
+    "p99": Figure("the 99th percentile in seconds of good answers", lambda run: run.good_took(0.99), seconds),
+    "again": Figure(
+        "the time in seconds until answers were good again",
+        lambda run: of.good_again(run.calls, run.fault[1], run.row.load.until) if run.row.fault else None,
+        "{:.2f} s".format,
+    ),
+    "heard": Figure(
+        "the time in seconds until a caller heard anything (median)",
+        lambda run: of.quantile((call.took for call in of.due_within(run.calls, *run.fault)), 0.5),
+        seconds,
+    ),
+    "refused": Figure("the number of refused requests", lambda run: len(run.refused())),
+    "told": Figure(
+        "the time in seconds until refused callers were told so (median)",
+        lambda run: of.quantile((call.took for call in run.refused()), 0.5),
+    ),
+    "gave_up": Figure(
+        "the number of callers who gave up", lambda run: of.count(run.calls, lambda call: call.status == of.GAVE_UP)
+    ),
+    "broken": Figure(
+        "the number of broken connections", lambda run: of.count(run.calls, lambda call: call.status == of.BROKEN)
+    ),
+    "last_refusal": Figure(
+        "the time in seconds until the last refusal", lambda run: of.last_refusal(run.calls, run.fault[0]), seconds
+    ),
+    "bare": Figure(
+        "the number of weir's refusals without Retry-After or X-No-Retry",
+        lambda run: of.count(run.calls, lambda call: call.reason != "" and not call.fields),
+    ),
+    "after": Figure(
+        "the number of good answers per second afterwards",
+        lambda run: run.good_per_second(run.row.window[1], run.row.window[1] + 5),
+        RATE,
+    ),
+    "attempts": Figure("the attempts at the origin per request", lambda run: run.attempts / max(1, len(run.calls))),
+    "queue": Figure("the longest queue of the origin", lambda run: run.queue),
+}
+
+
+def mean(runs: Iterable[Figures]) -> Figures:
+    """The means of the runs of several seeds. A time that one of them did not reach has no mean."""
+    several = list(runs)
+    return {name: mean_of([one[name] for one in several]) for name in FIGURES}
+
+
+def mean_of(values: list[Value]) -> Value:
+    numbers = [value for value in values if isinstance(value, int | float)]
+    return fmean(numbers) if len(numbers) == len(values) else values[0] if isinstance(values[0], str) else None
+
+
+def cell(row: Row, figures: Figures) -> str:
+    return "; ".join(written(row, name, figures[name]) for name in row.shows)
+
+
+def written(row: Row, name: str, value: Value) -> str:
+    if value is None:
+        return f"over {row.load.until - row.fault[1] - 3:.0f} s" if name == "again" and row.fault else "-"
+    return value if isinstance(value, str) else FIGURES[name].written(value)
