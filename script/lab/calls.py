@@ -100,6 +100,10 @@ def quantile(values: Iterable[float], share: float) -> float | None:
     return ordered[int(share * (len(ordered) - 1) + 0.5)] if ordered else None
 
 
+def median_took(calls: Iterable[Call]) -> float | None:
+    return quantile((call.took for call in calls), 0.5)
+
+
 def by_urgency(calls: Iterable[Call], begin: float, end: float) -> dict[int, float]:
     """The share of good answers of each urgency.
 

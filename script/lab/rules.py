@@ -58,8 +58,11 @@ def shortened(file: str, divisor: int) -> str:
 
 
 def divided(duration: str, divisor: int) -> str:
-    seconds = sum(int(number) * SECONDS[unit] for number, unit in PART.findall(duration))
-    return f"{round(seconds * 1000 / divisor)}ms"
+    return f"{round(seconds(duration) * 1000 / divisor)}ms"
+
+
+def seconds(duration: str) -> float:
+    return sum(int(number) * SECONDS[unit] for number, unit in PART.findall(duration))
 
 
 def swap(pattern: str, text: str, whole: str) -> str:

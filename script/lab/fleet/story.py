@@ -8,21 +8,10 @@ from statistics import fmean
 from typing import Any
 
 from lab.calls import Call
+from lab.fleet import verdicts
 from lab.fleet.instances import NAMES, Balancer, Instance
 from lab.fleet.observers import REPLICAS, Alertmanager, Prometheus
-from lab.fleet.verdicts import (
-    Alert,
-    Message,
-    Phase,
-    alert,
-    alert_failures,
-    changes,
-    label_failure,
-    move_failures,
-    phase_failures,
-    rate_failure,
-    sum_failure,
-)
+from lab.fleet.verdicts import Alert, Message, Phase, alert, changes
 from lab.load import steady
 from lab.processes import Failure, Place, free_port
 from lab.prometheus import Database, Victoria, Webhook
@@ -222,7 +211,9 @@ routes:
         for one in self.prometheus:
             recorded = await one.value(RECORDED)
             self.say(f"{one.title} records {recorded:.1f} requests per second, the instances {counted:.1f}")
-            self.note(sum_failure(f"{when}: {one.title}", recorded, counted, self.course.scrape, self.course.window))
+            self.note(
+                verdicts.sum_failure(f"{when}: {one.title}", recorded, counted, self.course.scrape, self.course.window)
+            )
 
     async def counted(self) -> float:
         return sum(await asyncio.gather(*(one.started_requests() for one in self.instances.values())))
@@ -239,7 +230,7 @@ routes:
         for one in self.prometheus:
             theirs = await mean(one, expression, at)
             self.say(f"{subject}: {theirs:.2f} requests per second by {one.title}, {stored:.2f} by VictoriaMetrics")
-            self.note(rate_failure(f"{subject}: {one.title}", theirs, stored))
+            self.note(verdicts.rate_failure(f"{subject}: {one.title}", theirs, stored))
 
     def note(self, sentence: str | None) -> None:
         if sentence:
@@ -251,7 +242,7 @@ routes:
         states: dict[str, set[Alert]] = {"firing": set(), "resolved": set()}
         for one in message["alerts"]:
             states[one["status"]].add(alert(one["labels"]))
-            self.note(label_failure(one["labels"]))
+            self.note(verdicts.label_failure(one["labels"]))
         heard = Message(
             self.now(),
             self.sender(message["externalURL"]),
@@ -351,9 +342,9 @@ routes:
         ]
         return (
             self.wrong
-            + phase_failures(phases)
-            + move_failures(servers, ADDRESSES[1], MOVED_WITHIN)
-            + alert_failures(self.messages, self.expected)
+            + verdicts.phase_failures(phases)
+            + verdicts.move_failures(servers, ADDRESSES[1], MOVED_WITHIN)
+            + verdicts.alert_failures(self.messages, self.expected)
         )
 
 

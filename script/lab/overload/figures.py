@@ -93,65 +93,55 @@ def seconds(value: float) -> str:
 
 @dataclass(frozen=True)
 class Figure:
-    words: str
     find: Callable[[Outcome], Value]
+    words: str = ""
+    """Where there are bars for it."""
     written: Callable[[float], str] = WHOLE
 
 
 FIGURES = {
-    "good": Figure("the number of good answers per second", lambda run: run.good_per_second(*run.row.window), RATE),
+    "good": Figure(lambda run: run.good_per_second(*run.row.window), "the number of good answers per second", RATE),
     "first": Figure(
-        "the number of good answers per second in the first 10 s",
         lambda run: run.good_per_second(run.fault[0], run.fault[0] + 10),
+        "the number of good answers per second in the first 10 s",
         RATE,
     ),
-    "share": Figure("the share of good answers", lambda run: of.good_share(run.calls, *run.row.window), percent),
+    "share": Figure(lambda run: of.good_share(run.calls, *run.row.window), "the share of good answers", percent),
     "urgent": Figure(
-        "the share of good answers to urgent requests",
         lambda run: min((share for urgency, share in run.urgencies().items() if urgency <= 1), default=None),
+        "the share of good answers to urgent requests",
         percent,
     ),
-    "urgencies": Figure(
-        "the shares of good answers in percent, by urgency",
-        lambda run: " ".join(f"{100 * share:.0f}" for share in run.urgencies().values()),
-    ),
-    "p50": Figure("the median time in seconds of good answers", lambda run: run.good_took(0.5), seconds),
-    "p99": Figure("the 99th percentile in seconds of good answers", lambda run: run.good_took(0.99), seconds),
+    "urgencies": Figure(lambda run: " ".join(f"{100 * share:.0f}" for share in run.urgencies().values())),
+    "p50": Figure(lambda run: run.good_took(0.5), "the median time in seconds of good answers", seconds),
+    "p99": Figure(lambda run: run.good_took(0.99), "the 99th percentile in seconds of good answers", seconds),
     "again": Figure(
-        "the time in seconds until answers were good again",
         lambda run: of.good_again(run.calls, run.fault[1], run.row.load.until) if run.row.fault else None,
+        "the time in seconds until answers were good again",
         "{:.2f} s".format,
     ),
     "heard": Figure(
+        lambda run: of.median_took(of.due_within(run.calls, *run.fault)),
         "the time in seconds until a caller heard anything (median)",
-        lambda run: of.quantile((call.took for call in of.due_within(run.calls, *run.fault)), 0.5),
         seconds,
     ),
-    "refused": Figure("the number of refused requests", lambda run: len(run.refused())),
-    "told": Figure(
-        "the time in seconds until refused callers were told so (median)",
-        lambda run: of.quantile((call.took for call in run.refused()), 0.5),
-    ),
-    "gave_up": Figure(
-        "the number of callers who gave up", lambda run: of.count(run.calls, lambda call: call.status == of.GAVE_UP)
-    ),
-    "broken": Figure(
-        "the number of broken connections", lambda run: of.count(run.calls, lambda call: call.status == of.BROKEN)
-    ),
+    "refused": Figure(lambda run: len(run.refused()), "the number of refused requests"),
+    "told": Figure(lambda run: of.median_took(run.refused())),
+    "gave_up": Figure(lambda run: of.count(run.calls, lambda call: call.status == of.GAVE_UP)),
+    "broken": Figure(lambda run: of.count(run.calls, lambda call: call.status == of.BROKEN)),
     "last_refusal": Figure(
-        "the time in seconds until the last refusal", lambda run: of.last_refusal(run.calls, run.fault[0]), seconds
+        lambda run: of.last_refusal(run.calls, run.fault[0]), "the time in seconds until the last refusal", seconds
     ),
-    "bare": Figure(
-        "the number of weir's refusals without Retry-After or X-No-Retry",
-        lambda run: of.count(run.calls, lambda call: call.reason != "" and not call.fields),
-    ),
+    # Refusals of weir's load control without `Retry-After` or `X-No-Retry`.
+    "bare": Figure(lambda run: of.count(run.calls, lambda call: call.reason != "" and not call.fields)),
     "after": Figure(
-        "the number of good answers per second afterwards",
         lambda run: run.good_per_second(run.row.window[1], run.row.window[1] + 5),
+        "the number of good answers per second afterwards",
         RATE,
     ),
-    "attempts": Figure("the attempts at the origin per request", lambda run: run.attempts / max(1, len(run.calls))),
-    "queue": Figure("the longest queue of the origin", lambda run: run.queue),
+    # At the origin, per request.
+    "attempts": Figure(lambda run: run.attempts / max(1, len(run.calls))),
+    "queue": Figure(lambda run: run.queue),
 }
 
 

@@ -1,6 +1,6 @@
 """The workloads, in the order of the table: callers, the origin's phases, and what weir has to reach."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lab.models import HANGS, PAUSES, REFUSES, Phase
@@ -110,34 +110,46 @@ BESIDE = Bar("good", least=BESIDE_HAPROXY, beside="haproxy")
 FOUR = Phase(servers=4, service=0.1, spread="exponential")
 
 
-def overload(name: str, title: str, rate: float, phase: Phase, *bars: Bar, **rest: Any) -> Row:
+def steady(rate: float, until: float, **more: Any) -> Load:
+    return Load(rates=((0, rate),), until=until, **more)
+
+
+def overload(name: str, title: str, rate: float, phase: Phase, *bars: Bar, urgencies: Any = (), **rest: Any) -> Row:
     until = COUNTED_FROM + 40
-    return Row(
-        name,
-        title,
-        Load(rates=((0, rate),), until=until, urgencies=rest.pop("urgencies", ())),
-        (phase,),
-        window=(COUNTED_FROM, until),
-        bars=(*bars, TODAY, BESIDE),
-        fault=(0, until),
-        best=40,
-        **rest,
-    )
+    load = steady(rate, until, urgencies=urgencies)
+    window, fault = (COUNTED_FROM, until), (0, until)
+    return Row(name, title, load, (phase,), window, bars=(*bars, TODAY, BESIDE), fault=fault, best=40, **rest)
 
 
 def fault(name: str, title: str, rate: float, phase: Phase, lasts: float, after: float, **rest: Any) -> Row:
     """A row whose origin is well, then in another phase, and well again."""
     end = LEAD + lasts
     settings: dict[str, Any] = dict(window=(LEAD + COUNTED_FROM, end), fault=(LEAD, end)) | rest
-    patience = settings.pop("patience", 2)
-    load = Load(rates=((0, rate),), until=end + after, patience=patience)
+    load = steady(rate, end + after, patience=settings.pop("patience", 2))
     return Row(name, title, load, (Phase(), phase, Phase(at=end)), **settings)
+
+
+def brown_out(name: str, title: str, rate: float) -> Row:
+    phase = Phase(at=LEAD, service=0.05, failing=0.5)
+    return fault(name, title, rate, phase, 20, 3, best=10, bars=(Bar("good", least=9), TODAY, BESIDE))
+
+
+def hang(name: str, title: str, state: str = HANGS, patience: float = 2, after: float = 15) -> Row:
+    phase, window = Phase(at=LEAD, state=state), (0, LEAD + 15 + after)
+    bars = (Bar("heard", most=0.1), Bar("again", most=3), BESIDE)
+    shows = ("heard", "again")
+    return fault(name, title, 20, phase, 15, after, patience=patience, shows=shows, window=window, bars=bars)
+
+
+def refusal(name: str, title: str, after: float, again: float, **rest: Any) -> Row:
+    phase, window = Phase(at=LEAD, state=REFUSES), (0, LEAD + 28 + after)
+    bars = (Bar("again", most=again), BESIDE)
+    return fault(name, title, 20, phase, 28, after, shows=("again",), window=window, bars=bars, **rest)
 
 
 def healthy(name: str, title: str, rate: float, phase: Phase, share: float, *more: Bar, until: float = 40) -> Row:
     bars = (Bar("share", least=share), Bar("share", least=BESIDE_HAPROXY, beside="haproxy"), *more)
-    load = Load(rates=((0, rate),), until=until)
-    return Row(name, title, load, (phase,), (0, until), ("share", "p99"), bars, best=rate)
+    return Row(name, title, steady(rate, until), (phase,), (0, until), ("share", "p99"), bars, best=rate)
 
 
 def harmless(name: str, title: str, load: Load, *phases: Phase, at_once: bool = False, **rest: Any) -> Row:
@@ -147,49 +159,18 @@ def harmless(name: str, title: str, load: Load, *phases: Phase, at_once: bool = 
     return Row(name, title, load, phases, (0, load.until), shows, bars, at_once=at_once, **rest)
 
 
+def patient(rate: float, until: float) -> Load:
+    return steady(rate, until, patience=PATIENT)
+
+
 def of_four(row: Row, title: str) -> Row:
     """The row's callers through four gateways before one origin. The four have to reach a share of what one gateway
     reaches and of what it has to reach: a share of nothing would not be a success."""
-    fields = {name: getattr(row, name) for name in Row.__dataclass_fields__}
     alone = next(bar.least for bar in row.bars if bar.figure == "good" and bar.least is not None)
     bars = (Bar("good", least=round(0.85 * alone, 2)), Bar("good", least=0.85, than=row.name))
-    changes: dict[str, Any] = dict(
-        name=f"four-{row.name}", title=title, bars=bars, shows=("good",), fleet=4, only=("weir",)
-    )
-    return Row(**(fields | changes))
+    return replace(row, name=f"four-{row.name}", title=title, bars=bars, shows=("good",), fleet=4, only=("weir",))
 
 
-def hang(name: str, title: str, state: str = HANGS, patience: float = 2, after: float = 15, lasts: float = 15) -> Row:
-    return fault(
-        name,
-        title,
-        20,
-        Phase(at=LEAD, state=state),
-        lasts,
-        after,
-        patience=patience,
-        shows=("heard", "again"),
-        window=(0, LEAD + lasts + after),
-        bars=(Bar("heard", most=0.1), Bar("again", most=3), BESIDE),
-    )
-
-
-def refusal(name: str, title: str, after: float, again: float, **rest: Any) -> Row:
-    return fault(
-        name,
-        title,
-        20,
-        Phase(at=LEAD, state=REFUSES),
-        28,
-        after,
-        shows=("again",),
-        window=(0, LEAD + 28 + after),
-        bars=(Bar("again", most=again), BESIDE),
-        **rest,
-    )
-
-
-BROWN_OUT = Phase(at=LEAD, service=0.05, failing=0.5)
 SLOW_STEP = Phase(at=10, servers=10, service=0.25)
 
 HELP = (
@@ -198,11 +179,7 @@ HELP = (
     overload("exponential", "1.5x, 4 servers, exponential, mean 100 ms", 60, FOUR, Bar("good", least=35)),
     overload("sharing", "1.5x, processor sharing", 60, Phase(sharing=True), Bar("good", least=35)),
     overload(
-        "slowed",
-        "1.5x, an answer takes 25 ms x (1 + queue / 40)",
-        60,
-        Phase(slowed_at=40),
-        Bar("good", least=32),
+        "slowed", "1.5x, an answer takes 25 ms x (1 + queue / 40)", 60, Phase(slowed_at=40), Bar("good", least=32)
     ),
     fault(
         "half",
@@ -215,26 +192,8 @@ HELP = (
         shows=("good", "again"),
         bars=(Bar("good", least=18), Bar("again", most=2), TODAY, BESIDE),
     ),
-    fault(
-        "brown-out",
-        "brown-out: 30/s, 20/s, half 503",
-        30,
-        BROWN_OUT,
-        20,
-        3,
-        best=10,
-        bars=(Bar("good", least=9), TODAY, BESIDE),
-    ),
-    fault(
-        "brown-out-20",
-        "brown-out at 20/s",
-        20,
-        BROWN_OUT,
-        20,
-        3,
-        best=10,
-        bars=(Bar("good", least=9), TODAY, BESIDE),
-    ),
+    brown_out("brown-out", "brown-out: 30/s, 20/s, half 503", 30),
+    brown_out("brown-out-20", "brown-out at 20/s", 20),
     refusal("refused", "refused for 28 s, 20/s: good again after", 15, 1),
     refusal("breaker", "the same, weir with circuitBreaker", 23, 3, keys=("circuitBreaker: {}",), only=("off", "weir")),
     hang("hung", "hung for 15 s: heard (median); good again after"),
@@ -243,7 +202,7 @@ HELP = (
     Row(
         "step",
         "30/s, 25 ms -> 250 ms, 10 servers, seconds 2 to 25 after; last refusal",
-        Load(rates=((0, 30),), until=35),
+        steady(30, until=35),
         (Phase(), SLOW_STEP),
         window=(12, 35),
         fault=(10, 35),
@@ -267,7 +226,7 @@ HELP = (
     Row(
         "ramp",
         "back at 20 % of its capacity, 10 s to the full one, 30/s; in the 5 s after",
-        Load(rates=((0, 30),), until=26),
+        steady(30, until=26),
         (Phase(), Phase(at=5, state=REFUSES), Phase(at=10, ramp=10)),
         window=(10, 20),
         best=24,
@@ -288,10 +247,7 @@ HELP = (
 
 HARM = (
     harmless(
-        "slow-answers",
-        "8/s of 8 s each: 64 callers at a time",
-        Load(rates=((0, 8),), until=25, patience=PATIENT),
-        Phase(servers=200, service=8),
+        "slow-answers", "8/s of 8 s each: 64 callers at a time", patient(8, until=25), Phase(servers=200, service=8)
     ),
     harmless(
         "batch",
@@ -303,26 +259,15 @@ HARM = (
     harmless(
         "polls",
         "20/s, all long polls of 5 to 15 s",
-        Load(rates=((0, 20),), until=20, patience=PATIENT),
+        patient(20, until=20),
         Phase(servers=10000, service=10, spread="even"),
     ),
-    harmless(
-        "patient-step",
-        "30/s, 25 ms -> 250 ms, 10 servers",
-        Load(rates=((0, 30),), until=30, patience=PATIENT),
-        Phase(),
-        SLOW_STEP,
-    ),
-    harmless(
-        "patient-90%",
-        "90 % load, 4 servers, exponential",
-        Load(rates=((0, 36),), until=30, patience=PATIENT),
-        FOUR,
-    ),
+    harmless("patient-step", "30/s, 25 ms -> 250 ms, 10 servers", patient(30, until=30), Phase(), SLOW_STEP),
+    harmless("patient-90%", "90 % load, 4 servers, exponential", patient(36, until=30), FOUR),
     harmless(
         "429",
         "30/s, every answer is 429: refused by the gateway",
-        Load(rates=((0, 30),), until=20),
+        steady(30, until=20),
         Phase(service=0.001, status=429),
         shows=("refused",),
         bars=(Bar("refused", most=0),),
@@ -341,7 +286,7 @@ SHORT = (
     Row(
         "overload",
         "1.5x: 60/s",
-        Load(rates=((0, 60),), until=16),
+        steady(60, until=16),
         (Phase(),),
         window=(COUNTED_FROM, 16),
         bars=(Bar("good", least=24),),
@@ -358,7 +303,7 @@ SHORT = (
     Row(
         "hang",
         "hung for 9 s, callers give up after 2 s",
-        Load(rates=((0, 20),), until=18),
+        steady(20, until=18),
         (Phase(), Phase(at=3, state=HANGS), Phase(at=12)),
         window=(0, 18),
         fault=(3, 12),

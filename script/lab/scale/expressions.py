@@ -4,11 +4,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lab.rules import RULES
+from lab.rules import RULES, seconds
 
 PHASE = "phase"
 """The label by whose values most series can be left out."""
-SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 SELECTOR = re.compile(
     r"\b(?P<name>up|(?:weir|http|process)_[a-z0-9_]+|[a-z_]+:[a-z0-9_:]+)\b"
     r"\s*(?:\{(?P<matchers>[^}]*)\})?\s*(?:\[(?P<window>\d+[smhd])\])?(?!\s*[=!]~?\")"
@@ -70,12 +69,8 @@ def selectors(expression: str) -> Iterator[Selector]:
     [('weir_a_bucket', 21600), ('job:b:rate5m', 0)]
     """
     for found in SELECTOR.finditer(expression):
-        window = found["window"]
-        yield Selector(
-            found["name"],
-            tuple(MATCHER.findall(found["matchers"] or "")),
-            int(window[:-1]) * SECONDS[window[-1]] if window else 0,
-        )
+        matchers, window = MATCHER.findall(found["matchers"] or ""), seconds(found["window"] or "")
+        yield Selector(found["name"], tuple(matchers), int(window))
 
 
 def shipped() -> list[Rule]:
