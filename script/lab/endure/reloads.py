@@ -1,6 +1,7 @@
 """Reloads: what they leave behind, and what they cost beside the load."""
 
 import asyncio
+from collections.abc import Iterable
 
 from lab.client import Connection
 from lab.endure.rows import Bar, row
@@ -23,20 +24,28 @@ QUIET_ROUNDS = 5
 TURN = 0.02
 
 
+def config(routes: Iterable[tuple[str, str, str]], *more: str) -> str:
+    """Each route has a name, an address, and perhaps the name of an entry of `upstreams`, which has that address."""
+    entries, lines = ["upstreams:"], ["routes:", *more]
+    for name, address, entry in routes:
+        if entry:
+            entries.append(f"  - {{ name: {entry}, endpoints: {flow([address])} }}")
+        target = entry or f"http://{address}"
+        lines.append(f'  - {{ name: {name}, match: {{ pathPrefix: /{name} }}, upstream: "{target}" }}')
+    return "\n".join(entries + lines) + "\n"
+
+
 def new_names(generation: int, opened: int, closed: int) -> str:
     """A file none of whose names is in another one: half of the routes have a URL, half name an entry of `upstreams`. A
     third of all upstreams can't be reached, for which there are ports that are closed."""
-    upstreams, routes = ["upstreams:"], ["routes:"]
+    routes = []
     for number in range(WIDTH):
         port = closed if number % 3 == 2 else opened
         # No two generations share an address: 127.1.0.0 and so on are all of the loopback.
         address = f"127.{1 + generation // 200}.{generation % 200}.{1 + number}:{port}"
         name = f"g{generation}-{number}"
-        if number % 2:
-            upstreams.append(f"  - {{ name: {name}, endpoints: {flow([address])} }}")
-        target = name if number % 2 else f"http://{address}"
-        routes.append(f'  - {{ name: {name}, match: {{ pathPrefix: /{name} }}, upstream: "{target}" }}')
-    return "\n".join(upstreams + routes) + "\n"
+        routes.append((name, address, name if number % 2 else ""))
+    return config(routes)
 
 
 @row(
@@ -91,15 +100,11 @@ async def reloads(place: Place) -> list[Bar]:
 
 def many_routes(generation: int, port: int) -> str:
     """A thousand routes, whose upstreams are new with each file except for that of the load."""
-    upstreams, routes = ["upstreams:"], ["routes:", f"  - {{ name: load, upstream: http://127.0.0.1:{port} }}"]
+    routes = []
     for number in range(1, ROUTES):
-        name, address = f"r{number}", f"127.{1 + generation}.{number // 250}.{1 + number % 250}:{port}"
-        target = f"http://{address}"
-        if number % 2:
-            target = f"u{generation}-{number}"
-            upstreams.append(f"  - {{ name: {target}, endpoints: {flow([address])} }}")
-        routes.append(f'  - {{ name: {name}, match: {{ pathPrefix: /{name} }}, upstream: "{target}" }}')
-    return "\n".join(upstreams + routes) + "\n"
+        address = f"127.{1 + generation}.{number // 250}.{1 + number % 250}:{port}"
+        routes.append((f"r{number}", address, f"u{generation}-{number}" if number % 2 else ""))
+    return config(routes, f"  - {{ name: load, upstream: http://127.0.0.1:{port} }}")
 
 
 @row("reloads-under-load", f"{BUSY_ROUNDS} reloads of {ROUTES} routes: 0 failed, no turn > 20 ms, a reload <= 200 ms")
