@@ -189,9 +189,12 @@ async def run(place: Place, seconds: float, seed: int) -> list[str]:
 
 if __name__ == "__main__":
     options = command.options("chaos", __doc__)
-    options.add_argument("--short", action="store_true", help="40 seconds")
-    options.add_argument("--seconds", type=float, default=600)
-    options.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
+    options.add_argument("--short", action="store_true", help="40 seconds, as a test")
+    options.add_argument("--seconds", metavar="N", type=float, default=600, help="so long (600)")
+    chance = random.SystemRandom().randrange(1 << 32)
+    options.add_argument(
+        "--seed", metavar="N", type=int, default=chance, help="the faults of a run with that seed, again"
+    )
     given = command.parsed(options)
     seconds = 40 if given.short else given.seconds
     print(f"{seconds:.0f} s of faults, --seed {given.seed}", flush=True)

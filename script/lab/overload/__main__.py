@@ -137,11 +137,22 @@ def options() -> argparse.ArgumentParser:
     made.add_argument("--rows", metavar="NAMES", help="only these rows, with commas between them")
     made.add_argument("--gateways", metavar="NAMES", help=f"only these of {','.join(NAMES)}")
     made.add_argument("--seeds", metavar="N", type=int, default=1, help="repeat every row with N seeds (1)")
-    made.add_argument("--at-once", metavar="N", type=int, default=len(NAMES), help="gateways measured at a time (all)")
-    made.add_argument("--list", action="store_true", help="name rows, bars and gateways, and measure nothing")
-    made.add_argument("--short", action="store_true", help="three rows in half a minute, weir only")
     made.add_argument(
-        "--picture", metavar="FILE", type=Path, nargs="?", const=PICTURE, help=f"one overload over time ({PICTURE})"
+        "--at-once",
+        metavar="N",
+        type=int,
+        default=len(NAMES),
+        help="gateways at a time (all); fewer disturb each other less",
+    )
+    made.add_argument("--list", action="store_true", help="name rows, bars and gateways, and measure nothing")
+    made.add_argument("--short", action="store_true", help="three rows in half a minute, weir only, as a test")
+    made.add_argument(
+        "--picture",
+        metavar="FILE",
+        type=Path,
+        nargs="?",
+        const=PICTURE,
+        help=f"one overload over time, drawn into FILE ({PICTURE})",
     )
     return made
 
