@@ -3,9 +3,9 @@
 import asyncio
 import itertools
 import resource
-import ssl
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from lab.client import BROKEN_OFF
@@ -113,8 +113,14 @@ async def answered(children: Sequence[Process]) -> int:
     return sum(fact["answered"] for fact in facts)
 
 
-AT_WORK = "at work"
-Client = Callable[[], Coroutine[Any, Any, None]]
+HALF, AT_WORK = "half handshakes", "at work"
+KINDS = {
+    HALF: b"",
+    "half heads": b"GET /slowly HTTP/1.1\r\nHost: end",
+    "idle": b"GET / HTTP/1.1\r\nHost: endure\r\n\r\n",
+    AT_WORK: b"GET /never HTTP/1.1\r\nHost: endure\r\n\r\n",
+}
+"""What clients send over a connection that they have opened; the upstream never answers those at work."""
 
 
 class Door:
@@ -123,85 +129,50 @@ class Door:
     def __init__(self, name: str, tls: str = "", proxy: bool = False) -> None:
         self.name = name
         self.port = free_port()
-        self.context: ssl.SSLContext | None = any_certificate() if tls else None
+        self.tls: dict[str, Any] = {}
+        if tls:
+            self.tls = {"ssl": any_certificate(), "server_hostname": "endure", "ssl_handshake_timeout": 600}
         self.header = b"PROXY TCP4 192.0.2.7 192.0.2.1 4711 80\r\n" if proxy else b""
         more = (f", tls: {tls}" if tls else "") + (", proxyProtocol: true" if proxy else "")
         # Longer than the row, so that all stay as long as they want to.
         timeouts = "{ handshake: 10m, header: 10m, idle: 10m }"
         self.config = f'  - {{ name: {name}, address: "127.0.0.1:{self.port}", timeouts: {timeouts}{more} }}\n'
 
-    async def open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        tls: dict[str, Any] = {}
-        if self.context:
-            tls = {"ssl": self.context, "server_hostname": "endure", "ssl_handshake_timeout": 600}
-        reader, writer = await asyncio.open_connection("127.0.0.1", self.port, **tls)
-        writer.write(self.header)
-        return reader, writer
-
-    async def half_handshake(self) -> None:
-        """With TLS or a PROXY header half of it; otherwise a connection without a byte."""
-        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
-        hello = client_hello() if self.context else b""
-        await stay(reader, writer, (self.header or hello)[:20])
-
-    async def half_head(self) -> None:
-        await stay(*await self.open(), b"GET /slowly HTTP/1.1\r\nHost: end")
-
-    async def idle(self) -> None:
-        await stay(*await self.open(), b"GET / HTTP/1.1\r\nHost: endure\r\n\r\n")
-
-    async def at_work(self) -> None:
-        """A request that the upstream never answers. Clients that the gateway sends away before it has read theirs come
-        again, until nearly all connections are at work, and further clients wait to be accepted."""
+    async def come(self, kind: str) -> None:
+        """A client that the gateway may send away at any time. Those at work come again, until nearly all connections are at
+        work, and further clients wait to be accepted."""
         while True:
-            try:
-                await stay(*await self.open(), b"GET /never HTTP/1.1\r\nHost: endure\r\n\r\n")
-            except OSError:
-                pass
+            with suppress(*BROKEN_OFF):
+                await self.send(kind)
+            if kind != AT_WORK:
+                return
             await asyncio.sleep(0.5)
 
-    async def is_served(self) -> bool:
-        reader, writer = await self.open()
+    async def send(self, kind: str, text: bytes = b"") -> bytes:
+        """Stays until the gateway closes the connection. Returns the beginning of its answers."""
+        tls, sent = self.tls, self.header + (text or KINDS[kind])
+        if kind == HALF:
+            # With TLS or a PROXY header half of it; otherwise a connection without a byte.
+            tls, sent = {}, (self.header or (client_hello() if self.tls else b""))[:20]
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port, **tls)
         try:
-            writer.write(b"GET / HTTP/1.1\r\nHost: endure\r\nConnection: close\r\n\r\n")
-            return (await reader.read()).startswith(b"HTTP/1.1 200 ")
+            writer.write(sent)
+            answer = b""
+            while octets := await reader.read(4096):
+                answer = answer or octets
+            return answer
         finally:
             writer.transport.abort()
 
-
-async def stay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, sent: bytes) -> None:
-    """Sends this, and stays until the gateway closes the connection."""
-    try:
-        writer.write(sent)
-        while await reader.read(4096):
-            pass
-    finally:
-        writer.transport.abort()
+    async def is_served(self) -> bool:
+        answer = await self.send("", b"GET / HTTP/1.1\r\nHost: endure\r\nConnection: close\r\n\r\n")
+        return answer.startswith(b"HTTP/1.1 200 ")
 
 
-class Crowd:
-    """Clients that the gateway may send away at any time."""
-
-    def __init__(self) -> None:
-        self.clients: set[asyncio.Task[None]] = set()
-
-    def add(self, client: Client) -> asyncio.Task[None]:
-        async def comes() -> None:
-            try:
-                await client()
-            except BROKEN_OFF:
-                pass
-
-        task = asyncio.ensure_future(comes())
-        self.clients.add(task)
-        task.add_done_callback(self.clients.discard)
-        return task
-
-    async def leave(self) -> None:
-        leaving = list(self.clients)
-        for client in leaving:
-            client.cancel()
-        await asyncio.gather(*leaving, return_exceptions=True)
+async def leave(crowd: set[asyncio.Task[None]]) -> None:
+    for client in crowd:
+        client.cancel()
+    await asyncio.gather(*crowd, return_exceptions=True)
 
 
 @row(
@@ -225,41 +196,42 @@ async def descriptors(place: Place) -> list[Bar]:
 """,
         under=("prlimit", f"--nofile={LIMIT}:{LIMIT}"),
     )
-    crowd = Crowd()
+    crowd: set[asyncio.Task[None]] = set()
+
+    def add(door: Door, kind: str) -> asyncio.Task[None]:
+        client = asyncio.create_task(door.come(kind))
+        crowd.add(client)
+        client.add_done_callback(crowd.discard)
+        return client
+
     bars = []
-    phases: dict[str, Callable[[Door], Client]] = {
-        "half handshakes": lambda door: door.half_handshake,
-        "half heads": lambda door: door.half_head,
-        "idle": lambda door: door.idle,
-        AT_WORK: lambda door: door.at_work,
-    }
     # Those of before stay, as far as the gateway lets them.
-    for title, kind in phases.items():
+    for kind in KINDS:
         for door in doors:
             for _ in range(CROWD):
-                crowd.add(kind(door))
+                add(door, kind)
         await asyncio.sleep(3)
         spent = gateway.processor_time()
         await asyncio.sleep(QUIET)
         share = (gateway.processor_time() - spent) / QUIET
         page = await gateway.page()
         held = page.by("state", "weir_listener_connections")
-        full = held["active"] if title == AT_WORK else sum(held.values())
-        bars.append(Bar(f"{title}: {full:.0f} connections, {share * 100:.1f} % CPU", full >= FULL and share <= BUSY))
+        full = held["active"] if kind == AT_WORK else sum(held.values())
+        bars.append(Bar(f"{kind}: {full:.0f} connections, {share * 100:.1f} % CPU", full >= FULL and share <= BUSY))
         place.notes.append(
-            f"{title}: {len(crowd.clients)} clients hold on, {gateway.descriptors()} descriptors, connections {held}, "
+            f"{kind}: {len(crowd)} clients hold on, {gateway.descriptors()} descriptors, connections {held}, "
             f"{page.sum('weir_listener_connections_closed_total', reason='evicted'):.0f} sent away so far"
         )
-    await crowd.leave()
+    await leave(set(crowd))
     until = time.monotonic() + CHURN
-    clients = itertools.cycle([kind(door) for kind in phases.values() for door in doors])
+    clients = itertools.cycle([(door, kind) for kind in KINDS for door in doors])
     came = 0
     while time.monotonic() < until:
         for _ in range(20):
-            asyncio.get_running_loop().call_later(0.2, crowd.add(next(clients)).cancel)
+            asyncio.get_running_loop().call_later(0.2, add(*next(clients)).cancel)
             came += 1
         await asyncio.sleep(0.02)
-    await crowd.leave()
+    await leave(set(crowd))
     place.notes.append(f"{came} more came and went, {gateway.descriptors()} descriptors")
     await asyncio.sleep(1)
     gateway.process.check()
