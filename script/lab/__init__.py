@@ -6,6 +6,6 @@ A folder or module for each command (storm, overload, chaos, endure, fleet, scal
 - origin, and models of when it answers: the one HTTP origin; servers: nginx and dnsmasq
 - gateway: the weir that is measured, and what the system tells of it
 - client: one connection, many of them, and a GET; load: callers in a row or at a rate, and wrk; clients: many that stay
-- page: the metrics of weir; prometheus, alertmanager: what watches it, with the shipped files (rules) in shorter time
+- page: the metrics of weir; prometheus: what watches it, and Alertmanager, with the shipped files (rules) in shorter time
 - calls: what became of requests, and figures of it; picture: what drawings share; doctests: runs the examples
 """

@@ -1,4 +1,4 @@
-"""What became of requests, and the figures that follow from it."""
+"""The ends of requests, and the figures that follow from them."""
 
 from collections.abc import Callable, Iterable
 from typing import NamedTuple

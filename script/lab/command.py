@@ -1,4 +1,4 @@
-"""What the commands have in common: options, a place for files and processes, and the exit status."""
+"""The common part of the commands: options, a place for files and processes, and the exit status."""
 
 import argparse
 import asyncio

@@ -104,7 +104,7 @@ class Callers:
         """Whether the body of a good answer has to be the path."""
         self.sent = 0
         self.counts: Counter[str] = Counter()
-        """Of statuses; and of answers that are `wrong`, of `none`, and of connections that were `broken`."""
+        """The numbers of statuses; and of answers that are `wrong`, of `none`, and of connections that were `broken`."""
         self.ending = False
         self.tasks = [asyncio.create_task(self.call(Connection(address))) for _ in range(count)]
 

@@ -1,4 +1,4 @@
-"""What the drawings share."""
+"""The common part of the drawings."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 RED, BLUE, GREY = "#c8402f", "#1f6f9f", "#8a8578"
 SHADE = "#ece7dc"
-"""Of the time of a fault."""
+"""The background of a fault's time."""
 
 
 def curve(panel: Axes, times: Iterable[float], values: Iterable[float | None], colour: str, **more: Any) -> None:

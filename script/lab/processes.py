@@ -38,7 +38,7 @@ class Process:
         """The processes that are ended at last, of which this is one."""
 
     async def facts(self) -> AsyncIterator[dict[str, Any]]:
-        """What a child of ours tells (child.py)."""
+        """The facts that a child of ours tells (child.py)."""
         assert self.process.stdout
         async for line in self.process.stdout:
             yield json.loads(line)
@@ -103,7 +103,7 @@ class Process:
 class Processes:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        """Of the logs."""
+        """The place of the logs."""
         self.started: list[Process] = []
 
     async def start(

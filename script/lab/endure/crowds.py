@@ -20,7 +20,7 @@ from lab.tls import Pair, any_certificate, client_hello
 
 IDLE, ACTIVE = 10_000, 2000
 GROUPS = 10
-"""Of the active clients, which come one after another: a load generator that opens 2000 TLS connections at once needs
+"""The number of groups of active clients, which come one after another: a load generator that opens 2000 TLS connections at once needs
 seconds for each of its handshakes."""
 CHILDREN = 2
 """Processes that hold the idle clients."""
@@ -70,7 +70,7 @@ routes: [{{ name: all, upstream: "http://127.0.0.1:{port}" }}]
 
 async def idle_beside_active(place: Place, gateway: Gateway, scheme: str, most: int) -> list[Bar]:
     url = f"{scheme}://{gateway.address}/"
-    # What the first requests leave behind is no idle client's.
+    # Memory that the first requests leave behind is no idle client's.
     await (await Wrk(place, url, 2, connections=8, name=f"first-{scheme}").begin()).end()
     before = gateway.resident()
     began = time.monotonic()
@@ -120,7 +120,7 @@ KINDS = {
     "idle": b"GET / HTTP/1.1\r\nHost: endure\r\n\r\n",
     AT_WORK: b"GET /never HTTP/1.1\r\nHost: endure\r\n\r\n",
 }
-"""What clients send over a connection that they have opened; the upstream never answers those at work."""
+"""The bytes that clients send over a connection that they have opened. The upstream never answers those at work."""
 
 
 class Door:

@@ -1,4 +1,4 @@
-"""What the status page says of outages, and that it says nothing while all is well."""
+"""The status page: what it says of outages, and that it says nothing while all is well."""
 
 import asyncio
 import json
@@ -129,14 +129,14 @@ class Outage:
 def trouble(
     name: str, words: str, phase: Phase, path: str = "/single", rate: float = 40, patience: float = 10
 ) -> Outage:
-    """Of the single origin."""
+    """An outage of the single origin."""
     return Outage(
         name, path, words, lambda rig: rig.single.becomes(phase), lambda rig: rig.single.becomes(WELL), rate, patience
     )
 
 
 def own(name: str, words: str, begin: Act, end: Act) -> Outage:
-    """Of the gateway itself."""
+    """An outage of the gateway itself."""
     return Outage(name, "/fixed", words, begin, end, rate=5)
 
 

@@ -50,7 +50,7 @@ async def tunnels(place: Place) -> list[Bar]:
     {upgrade}
 """,
     )
-    # What is allocated once for all is not theirs.
+    # Memory that is allocated once for all is not theirs.
     for path in ("busy", "secure"):
         first = await client(place, f"first-{path}", "check", f"ws://{gateway.address}/{path}", 10, 1)
         if await ended(first) != 0:

@@ -1,4 +1,4 @@
-"""What became of a run, and its figures: each in words, as it follows from the calls, and as it is written."""
+"""The outcome of a run, and its figures: each in words, as it follows from the calls, and as it is written."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What docs/scale.md says of how many series a fleet has, which script/scale holds against real pages; and whether the page agrees
+"""The numbers of series that docs/scale.md gives, which script/scale holds against real pages; and whether the page agrees
 with the rules, the formula and promtool."""
 
 import re

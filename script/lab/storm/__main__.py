@@ -86,7 +86,7 @@ class Demonstration:
         await asyncio.gather(*(run.callers.stop() for run in self.runs))
 
     async def relieve(self, run: Run) -> None:
-        """What somebody on call would do about a storm that does not end with its cause."""
+        """Does what somebody on call would do about a storm that does not end with its cause."""
         await asyncio.sleep(self.plan.patience)
         second = int(time.monotonic())
         if run.between(second - 5, second).amplification > STILL_STORMING:
@@ -129,7 +129,7 @@ class Demonstration:
         self.alerts = alerts
 
     async def budgets(self) -> dict[str, float]:
-        """What the emptiest retry budget of each job would grant."""
+        """The retries that the emptiest budget of each job would grant."""
         vector = await self.prometheus.query("min by (job) (weir_retry_budget_available)")
         return {labels["job"]: value for labels, value in vector}
 
@@ -138,7 +138,7 @@ class Demonstration:
         states: dict[tuple[str, str], str] = {}
         for labels, _ in await self.prometheus.query("ALERTS"):
             alert = labels.get("job", ""), labels["alertname"]
-            # Of several destinations, the worst counts.
+            # The worst of several destinations counts.
             states[alert] = min(states.get(alert, "pending"), labels["alertstate"])
         return states
 
@@ -161,7 +161,7 @@ class Demonstration:
     def note(self, what: str, run: str = "", alert: str = "") -> None:
         self.timeline.note(Event(time.monotonic() - self.zero, what, run, alert))
 
-    # What remains
+    # The results
 
     def keep_numbers(self) -> None:
         columns = ("second", "run", "requests", "good", "attempts", "p99_seconds", "budget")

@@ -51,9 +51,9 @@ class Plan:
     resolve_within: float
     """From the origin's recovery until WeirRetryStorm is resolved in all runs."""
     afterwards: float
-    """What is looked at after that."""
+    """The time that is looked at after that."""
     rules_divisor: int
-    """What the durations in the shipped rules are divided by; their logic stays."""
+    """The durations in the shipped rules are divided by it; their logic stays."""
     scrape: float
     evaluation: float
     line: int
@@ -109,7 +109,7 @@ class Sample:
     attempts: int = 0
     latencies: list[float] = field(default_factory=list)
     budget: float | None = None
-    """What the emptiest of the run's retry budgets would grant."""
+    """The retries that the emptiest of the run's budgets would grant."""
 
     @staticmethod
     def sum(samples: Iterable["Sample"]) -> "Sample":

@@ -9,7 +9,7 @@ from lab.storm.timeline import BROWN_OUT, OFF, PAGED, RECOVERY, RESOLVED, STORM,
 SETTLED = 10
 """Seconds at the end in which good answers are counted."""
 CLEARLY = 0.75
-"""What amplification with the budget is of that without it, at most."""
+"""The amplification with the budget, at most, as a share of that without it."""
 
 
 @dataclass
