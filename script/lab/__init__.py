@@ -1,11 +1,13 @@
 """The laboratory: real processes on the loopback, faults and load, and a verdict.
 
-A folder or module for each command (storm, overload, chaos, endure, fleet, scale) has its rows. They are made of what lies here:
+Each command has a folder or a module here: storm, overload, chaos, endure, fleet, scale. A new row is a function in a module of
+endure with the decorator `row`, or an entry in overload/rows.py. Rows are made of:
 
-- command: the options that all commands have, and their exit status; processes: programs that are started and ended
-- origin, and models of when it answers: the one HTTP origin; servers: nginx and dnsmasq
+- command: options, a place for files and processes, and the exit status; processes: programs that are started and ended
 - gateway: the weir that is measured, and what the system tells of it
-- client: one connection, many of them, and a GET; load: callers in a row or at a rate, and wrk; clients: many that stay
-- page: the metrics of weir; prometheus: what watches it, and Alertmanager, with the shipped files (rules) in shorter time
-- calls: what became of requests, and figures of it; picture: what drawings share; doctests: runs the examples
+- origin: the HTTP origin, which fails, hangs and is slow as models say; servers: nginx and dnsmasq; tls: certificates
+- client: one connection, several of them, and a GET; load: callers at their times or in a row, and wrk; clients: many that stay
+- page: the metrics of weir; prometheus: Prometheus, Alertmanager and VictoriaMetrics; rules: the shipped files in shorter time
+- calls: the ends of requests, and figures; picture: the common part of drawings; child: processes that report
+- doctests: runs the examples of all modules
 """
