@@ -15,7 +15,7 @@ package final class ContentDecoder {
   package convenience init?(
     contentEncoding: String, limits: DecodeLimits
   ) throws(CompressionError) {
-    guard let codings = ContentCoding.list(contentEncoding) else { return nil }
+    guard let codings = contentEncoding.withOctets({ ContentCoding.list($0) }) else { return nil }
     try self.init(codings, limits: limits)
   }
 
@@ -100,11 +100,6 @@ package enum ContentCoding: Hashable, Sendable {
   ///
   /// Names are compared without regard to case, `x-gzip` is `gzip`, and empty list elements are skipped (§5.6.1).
   /// - Returns: nil if one is unknown or there are more than `maximumCount`; the body is then left unchanged.
-  package static func list(_ value: String) -> [ContentCoding]? {
-    value.withOctets { list($0) }
-  }
-
-  /// As for a text.
   package static func list(_ value: UnsafeRawBufferPointer) -> [ContentCoding]? {
     var codings: [ContentCoding] = []
     for name in value.listElements {
