@@ -85,7 +85,10 @@ import WeirTestSupport
   private func connect(to address: SocketAddress) throws {
     let socket = try Socket.connecting(to: address)
     defer { socket.close() }
-    if let error = socket.pendingError() { throw error }
+    var error: CInt = 0
+    var length = socklen_t(MemoryLayout<CInt>.size)
+    getsockopt(socket.descriptor, SOL_SOCKET, SO_ERROR, &error, &length)
+    if error != 0 { throw Errno(rawValue: error) }
   }
 
   // MARK: The new process, played by a shell
