@@ -271,4 +271,31 @@ struct Swift5ClientTests {
     #expect(form.compressed == request.httpBody?.count)
     #expect(server.receivedText().contains("Content-Encoding: deflate\r\n"))
   }
+
+  /// Monitors and compressors do what they do also where their own methods are called, and not only by a session.
+  @Test func callsWhatSessionsCall() async throws {
+    let session = Session(startRequestsImmediately: false)
+    let request = session.request(URL(string: "http://127.0.0.1:1/")!)
+    let monitor = ClosureEventMonitor()
+    var heard: [String] = []
+    monitor.requestDidResume = { _ in heard.append("resumed") }
+    monitor.requestDidFinish = { _ in heard.append("finished") }
+    monitor.requestDidResume(request)
+    monitor.requestDidFinish(request)
+    #expect(heard == ["resumed", "finished"])
+
+    var body = URLRequest(url: URL(string: "http://127.0.0.1:1/")!)
+    body.httpMethod = "POST"
+    body.httpBody = Data(repeating: 65, count: 1000)
+    for compressor in [DeflateRequestCompressor() as RequestAdapter, GzipRequestCompressor()] {
+      let adapted = await withCheckedContinuation { continuation in
+        compressor.adapt(body, for: session) { continuation.resume(returning: $0) }
+      }
+      #expect(try adapted.get().value(forHTTPHeaderField: "Content-Encoding") != nil)
+    }
+    let coded = await withCheckedContinuation { continuation in
+      DeflateRequestCompressor().adapt(body, for: session) { continuation.resume(returning: $0) }
+    }
+    #expect(try coded.get().value(forHTTPHeaderField: "Content-Encoding") == "deflate")
+  }
 }

@@ -79,8 +79,9 @@ struct HTTPChallenge {
   }
 
   private static func parameter(_ element: UnsafeRawBufferPointer) -> (name: String, value: [UInt8])? {
-    guard let value = element.nameAndValue.value else { return nil }
-    return (FieldSyntax.lowercased(element.nameAndValue.name), value.unquoted ?? Array(value))
+    let (name, value) = element.nameAndValue
+    guard let value else { return nil }
+    return (FieldSyntax.lowercased(name), value.unquoted ?? Array(value))
   }
 }
 

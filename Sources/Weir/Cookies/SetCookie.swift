@@ -38,8 +38,8 @@ struct SetCookie: Hashable, Sendable {
 
   /// The last valid attribute of a kind counts.
   private mutating func take(_ attribute: UnsafeRawBufferPointer) {
-    let name = attribute.nameAndValue.name
-    let value = attribute.nameAndValue.value ?? attribute.octets(0..<0)
+    let (name, text) = attribute.nameAndValue
+    let value = text ?? attribute.octets(0..<0)
     guard value.count <= Self.maximumAttribute else { return }
     if name.spells("expires") {
       expires = CookieDate.parse(value).map(Double.init) ?? expires

@@ -1,7 +1,7 @@
 /// The label and the text of an error, and the error that caused it.
 struct ErrorSummary {
-  /// A word fit for a metric: from a closed list, without any text of the request or the network. It is the case's name in
-  /// snake case, so that a series is found from the code.
+  /// A word fit for a metric: from a closed list, without any text of the request or the network. Mostly the case's
+  /// name in snake case, so that a series is found from the code.
   let label: String
   /// Called only where the text is shown, as an error of the caller may describe itself in it.
   let text: () -> String

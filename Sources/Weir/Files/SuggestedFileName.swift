@@ -52,8 +52,9 @@ struct SuggestedFileName: Equatable, Sendable {
     var extended: String?
     value.withOctets { value in
       for part in value.parameterParts.dropFirst() {
-        guard let text = part.nameAndValue.value else { continue }
-        let name = FieldSyntax.lowercased(part.nameAndValue.name)
+        let (octets, value) = part.nameAndValue
+        guard let text = value else { continue }
+        let name = FieldSyntax.lowercased(octets)
         if name == "filename", plain == nil {
           plain = text.unquoted.map { $0.withUnsafeBytes { FieldSyntax.text($0) } } ?? FieldSyntax.text(text)
         } else if name == "filename*", extended == nil {

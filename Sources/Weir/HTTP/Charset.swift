@@ -13,7 +13,8 @@ enum Charset {
   static func name(in contentType: String) -> String? {
     contentType.withOctets { contentType in
       for parameter in contentType.parameterParts.dropFirst() {
-        guard let value = parameter.nameAndValue.value, parameter.nameAndValue.name.spells("charset") else { continue }
+        let (name, value) = parameter.nameAndValue
+        guard let value, name.spells("charset") else { continue }
         let name = value.drop(while: isQuote).prefix { !isQuote($0) && $0 != .comma }.prefix(longestName)
         let text = FieldSyntax.lowercased(UnsafeRawBufferPointer(rebasing: name)).trimmingCharacters(in: .whitespaces)
         return text.isEmpty ? nil : text

@@ -44,7 +44,7 @@ enum QueryPlacement {
 }
 
 /// Percent-encodes the UTF-8 of a text (RFC 3986 section 2.1), except a set of ASCII bytes.
-struct PercentEscaper: Sendable, Hashable {
+struct PercentEscaper: Sendable {
   let allowed: CharacterSet
   /// By octet.
   private let isAllowed: [Bool]

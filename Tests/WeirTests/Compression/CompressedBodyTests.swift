@@ -111,6 +111,7 @@ struct CompressedBodyTests {
       }
     }
     #expect(failures == 2)
+    #expect(bytes.prefix(2) == [0x78, 0x5E])
     #expect(try Compression.inflate(bytes, .deflate, limits: .unlimited) == Array("AAAAA".utf8))
   }
 
@@ -172,6 +173,7 @@ struct CompressedBodyTests {
     request.httpBodyStream = try CompressedInputStream(InputStream(data: Data(plain)), coding)
     #expect(await session.request(request).serializingString().response.value == "ok")
     let bytes = try #require(Self.unchunked(server.received()))
+    #expect((bytes.prefix(2) == [0x78, 0x5E]) == (coding == .deflate))
     let isSame = try Compression.inflate(bytes, Self.coding(coding), limits: .unlimited) == plain
     #expect(isSame)
   }

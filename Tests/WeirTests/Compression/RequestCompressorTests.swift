@@ -61,6 +61,7 @@ struct RequestCompressorTests {
       as [(any RequestInterceptor, ContentCoding)]
     {
       let adapted = try await Self.adapted(Self.request(body), by: adapter)
+      #expect((adapted.httpBody?.prefix(2) == Data([0x78, 0x5E])) == (format == .deflate))
       #expect(try Self.inflated(adapted.httpBody, format) == body)
     }
   }
