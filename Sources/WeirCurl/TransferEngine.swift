@@ -62,6 +62,8 @@ package final class TransferEngine {
   var pinned: [CInt: SocketStream] = [:]
   /// The handles of TLS connections that were closed while libcurl was being called.
   var unpinned: [EasyHandle] = []
+  /// The headers of all dials, which libcurl may look at for as long as a connection lives.
+  let noHeaders = PreparedHeaders(HeaderBlock())
   let nextTurnTimer = LoopTimer()
   var extraPolls = ExtraPolls()
   let extraPollTimer = LoopTimer()

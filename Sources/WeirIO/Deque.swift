@@ -27,6 +27,8 @@ package struct Deque<Element> {
     let element = storage[head].take()
     head = (head &+ 1) & (storage.count - 1)
     count -= 1
+    // What a crowd took is given back once it is gone.
+    if count == 0, capacity > 1024 { self = Deque() }
     return element
   }
 

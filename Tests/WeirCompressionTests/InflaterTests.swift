@@ -10,9 +10,11 @@ import WeirTestSupport
   func roundTrip(coding: (PackedForm, ContentCoding), size: Int) throws {
     for body in [Samples.text(size), Samples.noise(size), [UInt8](repeating: 0, count: size)] {
       let packed = try Compression.pack(body, coding.0)
-      let outcome = try Inflater(coding.1, limits: .unlimited).run(packed)
+      let inflater = try Inflater(coding.1, limits: .unlimited)
+      let outcome = try inflater.run(packed)
       #expect(outcome == Outcome(bytes: body))
       #expect(outcome.longestSlice <= Inflater.maximumSlice)
+      #expect(inflater.decoded == Int64(body.count))
       #expect(try Compression.inflate(packed, coding.1, limits: .unlimited) == body)
     }
   }

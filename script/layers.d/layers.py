@@ -15,7 +15,8 @@ HEADING = re.compile(r"Layers inside `?(\w+)`?\n")
 ROW = re.compile(r"^\| `(\w+)`( \(core\))? \| (\S.*\S) \|$")
 LARGEST_CORE = 4
 
-NOISE = re.compile(r'/\*.*?\*/|//[^\n]*|(#*)"""\n.*?"""\1|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+NOISE = re.compile(r'/\*.*?\*/|//[^\n]*|(#*)"""\n.*?"""\1|("(?:\\.|[^"\\\n])*")', re.DOTALL)
+INTERPOLATION = re.compile(r"\\\(([^\n]*?)\)")
 DECLARATION = re.compile(
     r"^(?P<before> *(?:(?:@\w+(?:\([^)\n]*\))?|[a-z]+)\s+)*)"
     r"(?:class|struct|enum|protocol|actor|typealias|associatedtype)\s+(?P<name>[A-Z]\w*)",
@@ -85,8 +86,10 @@ def order(module: str, section: str) -> Order:
         problem = f"no row of a folder: {rows[found.index(None)]}"
     elif not folders or len(set(folders)) < len(folders):
         problem = "there is no table of folders, or a folder is listed twice"
-    elif folders[first:first + len(core)] != core or len(core) > LARGEST_CORE:
-        problem = f"the core's folders have to stand together, at most {LARGEST_CORE}"
+    elif folders[first:first + len(core)] != core:
+        problem = "the core's folders have to stand together"
+    elif len(core) > LARGEST_CORE:
+        problem = f"the core has {len(core)} folders; at most {LARGEST_CORE} may name each other"
     if problem:
         raise Unreadable(f"ARCHITECTURE.md: Layers inside {module}: {problem}")
     return Order(folders, set(core))
@@ -104,7 +107,7 @@ class Source:
     """
 
     def __init__(self, text: str) -> None:
-        text = NOISE.sub(lambda match: "\n" * match[0].count("\n"), text)
+        text = NOISE.sub(lambda match: "\n" * match[0].count("\n") + " ".join(INTERPOLATION.findall(match[2] or "")), text)
         found = [(match["name"], match["before"]) for match in DECLARATION.finditer(text)]
         self.nested = {name for name, before in found if before.startswith(" ")}
         self.declared = {name for name, before in found if not re.match(r" |.*\b(?:file)?private ", before)}

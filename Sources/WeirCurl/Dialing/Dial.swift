@@ -57,7 +57,7 @@ extension TransferEngine {
     spec.method = "GET"
     spec.body = .none
     let dial = Dial(receiver)
-    let transfer = Transfer(spec: spec, headers: PreparedHeaders(HeaderBlock()), delegate: dial, engine: self)
+    let transfer = Transfer(spec: spec, headers: noHeaders, delegate: dial, engine: self)
     transfer.dialled = dial
     dial.attempt = transfer
     begin(transfer)

@@ -30,11 +30,7 @@ package final class InheritedSockets: Sendable {
   /// Takes the socket of a listener, or opens one.
   func listener(named name: String, at address: SocketAddress) throws(ListenError) -> Listener {
     guard let socket = take(name, address) else { return try Listener(address) }
-    do {
-      return try Listener(inheriting: socket)
-    } catch {
-      throw ListenError(address: address, error: error)
-    }
+    return try Listener(inheriting: socket, for: address)
   }
 
   private func take(_ name: String, _ address: SocketAddress) -> Socket? {

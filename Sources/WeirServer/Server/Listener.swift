@@ -32,9 +32,9 @@ package final class Listener: Sendable {
     isInherited = false
   }
 
-  /// Takes a listening socket that another process has opened.
-  package init(inheriting socket: Socket) throws(Errno) {
-    address = try socket.localAddress()
+  /// Takes a listening socket that another process has opened for an address.
+  package init(inheriting socket: Socket, for listened: SocketAddress) throws(ListenError) {
+    do { address = try socket.localAddress() } catch { throw ListenError(address: listened, error: error) }
     self.socket = socket
     file = nil
     isInherited = true
@@ -105,11 +105,6 @@ package final class Listener: Sendable {
 package struct ListenError: Error, Sendable, CustomStringConvertible {
   package let address: SocketAddress
   package let error: Errno
-
-  package init(address: SocketAddress, error: Errno) {
-    self.address = address
-    self.error = error
-  }
 
   private var isOfFile: Bool { if case .unix = address { true } else { false } }
 

@@ -54,17 +54,6 @@ import WeirTestSupport
     #expect(!problems.contains("Added.swift:1"))
   }
 
-  @Test(.needs(layers, python)) func aMemberFromAboveIsTold() async throws {
-    let tree = try Tree()
-    let top = try #require(tree.folders.first)
-    let bottom = try #require(tree.folders.last)
-    try tree.add("extension String {\n  func addedAbove() {}\n}\n", to: top)
-    try tree.add("func addedBelow(_ names: [String]) {\n  names.first?.addedAbove()\n}\n", to: bottom)
-    let problems = try #require(try await tree.problems())
-    let line = "Sources/Weir/\(bottom)/Added.swift:2: \(bottom) uses \(top) (String.addedAbove), which is above it\n"
-    #expect(problems.contains(line), "\(problems)")
-  }
-
   @Test(.needs(layers, python)) func whatIsBelowMayBeUsed() async throws {
     let tree = try Tree()
     let top = try #require(tree.folders.first)

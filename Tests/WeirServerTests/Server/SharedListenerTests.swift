@@ -20,7 +20,7 @@ import WeirIO
       let listener: Listener, other: Socket
       if isInherited {
         other = try Socket.listening(on: address, backlog: 8)
-        listener = try Listener(inheriting: #require(Socket.inherited(dup(other.descriptor))))
+        listener = try Listener(inheriting: #require(Socket.inherited(dup(other.descriptor))), for: address)
       } else {
         listener = try Listener(address)
         other = Socket(descriptor: dup(listener.descriptor))
