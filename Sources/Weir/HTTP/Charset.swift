@@ -13,8 +13,8 @@ enum Charset {
   static func name(in contentType: String) -> String? {
     contentType.withOctets { contentType in
       for parameter in contentType.parameterParts.dropFirst() {
-        let (name, value) = parameter.nameAndValue
-        guard let value, name.spells("charset") else { continue }
+        let (field, value) = parameter.nameAndValue
+        guard let value, field.spells("charset") else { continue }
         let name = value.drop(while: isQuote).prefix { !isQuote($0) && $0 != .comma }.prefix(longestName)
         let text = FieldSyntax.lowercased(UnsafeRawBufferPointer(rebasing: name)).trimmingCharacters(in: .whitespaces)
         return text.isEmpty ? nil : text

@@ -1,5 +1,6 @@
 /// A key of the configuration file: its name, what its value may be, where that goes, and what a missing one stands for.
-/// The reader, the tables of documents, the manual page and the schema are made of such entries.
+/// The reader, the tables of documents, the manual page and the schema are made of such entries; the files of the metrics
+/// address, probes, credentials and endpoints are read by such entries alone.
 struct Key<Target>: Sendable {
   /// The meaning of a missing key.
   enum Missing: Sendable {

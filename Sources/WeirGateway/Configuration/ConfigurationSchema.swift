@@ -32,7 +32,7 @@ extension ConfigurationOutline.Key {
     var schema = shape.schema
     if let standard { schema["default"] = Self.value(standard) }
     // Links lead nowhere in an editor.
-    let plain = text.replacing(#/ \((?:\[[^\]]*\]\([^)]*\)[^)]*|below)\)/#, with: "")
+    let plain = text.replacing(#/ \(\[[^\]]*\]\([^)]*\)[^)]*\)/#, with: "")
     let description = [shape.limits, plain].filter { !$0.isEmpty }.joined(separator: "; ")
     if !description.isEmpty { schema["description"] = description }
     return schema

@@ -1,5 +1,3 @@
-import WeirHTTP
-
 internal import Weir
 internal import WeirHTTP
 

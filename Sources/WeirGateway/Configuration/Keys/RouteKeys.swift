@@ -72,8 +72,8 @@ struct ReadRoute {
     Key(
       "match", ReadMatch.form, \.route.match,
       """
-      which requests the route takes: those for which all of its keys hold ([routes.md](routes.md)). No two may match the same \
-      ones
+      which requests the route takes: those for which all of its keys hold ([routes.md](routes.md)). No two routes may \
+      match the same ones
       """, missing: .words("everything"))
     Key(
       "clients", ClientRules.form, \.route.clients,
@@ -188,7 +188,10 @@ struct ReadRoute {
     Key("retry", RouteRetryRules.form, \.route.retry, "without it nothing is retried")
     Key(
       "overload", OverloadSettings.form, \.route.overload,
-      "load control of the upstream, the same in all routes to it ([bounds.md](bounds.md)); `off`: only slots limit",
+      """
+      load control of the upstream, the same in all routes to it ([bounds.md](bounds.md#load)); `off`: the slots are the \
+      only limit
+      """,
       missing: .words("on"))
     Key(
       "circuitBreaker", CircuitBreaker.form, \.route.circuitBreaker,
