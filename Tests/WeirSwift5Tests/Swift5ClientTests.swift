@@ -223,6 +223,10 @@ class Query: Encodable {
   var page = 1
 }
 
+class Heard {
+  var events: [String] = []
+}
+
 @Suite("A client in Swift 5 mode", .timeLimit(.minutes(1)))
 struct Swift5ClientTests {
   @Test func works() async throws {
@@ -277,12 +281,12 @@ struct Swift5ClientTests {
     let session = Session(startRequestsImmediately: false)
     let request = session.request(URL(string: "http://127.0.0.1:1/")!)
     let monitor = ClosureEventMonitor()
-    var heard: [String] = []
-    monitor.requestDidResume = { _ in heard.append("resumed") }
-    monitor.requestDidFinish = { _ in heard.append("finished") }
+    let heard = Heard()
+    monitor.requestDidResume = { _ in heard.events.append("resumed") }
+    monitor.requestDidFinish = { _ in heard.events.append("finished") }
     monitor.requestDidResume(request)
     monitor.requestDidFinish(request)
-    #expect(heard == ["resumed", "finished"])
+    #expect(heard.events == ["resumed", "finished"])
 
     var body = URLRequest(url: URL(string: "http://127.0.0.1:1/")!)
     body.httpMethod = "POST"
