@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable
 
-from changelog import UNRELEASED, notes, released, section
-from difference import components
+from changelog import UNRELEASED, components, notes, released, section
 
 VERSION = re.compile(r'(static let version = ")([^"]*)(")')
 

@@ -1,54 +1,40 @@
 """Writes the tables of what users rely on, or compares them with those of the last release. Called by script/surface.
 
-    surface.py (--write | --check) --graphs DIRECTORY --program FILE MODULE…
+    surface.py (--write | --check) GRAPHS PROGRAM MODULE…
 """
 
-import argparse
 import subprocess
 import sys
 from pathlib import Path
 
 import tables
-from changelog import UNRELEASED, notes, section
-from difference import unnamed
-from symbols import symbols
+from changelog import UNRELEASED, notes, section, unnamed
 
 ROOT = Path(__file__).parents[2]
 RELEASED = ROOT / ".ci/surface"
 
 
 def main() -> int:
-    arguments = parsed()
+    action, graphs, program, *modules = sys.argv[1:]
     try:
         present = {
             "metrics": tables.metrics(ROOT),
             "keys": tables.keys(ROOT),
-            "flags": tables.flags(lambda command: help_of(arguments.program, command)),
+            "flags": tables.flags(lambda command: help_of(program, command)),
             "rules": tables.rules(ROOT),
             "status": tables.status(ROOT),
-            "symbols": symbols(arguments.graphs, arguments.modules),
+            "symbols": tables.symbols(Path(graphs), modules),
         }
         for name, table in present.items():
             if not table:
                 raise tables.Unreadable(f"{name}: nothing was found")
-        return write(present) if arguments.write else check(present)
+        return write(present) if action == "--write" else check(present)
     except (OSError, subprocess.SubprocessError, tables.Unreadable) as problem:
         print(f"surface: {problem}", file=sys.stderr)
         return 1
 
 
-def parsed() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="script/surface")
-    action = parser.add_mutually_exclusive_group(required=True)
-    action.add_argument("--write", action="store_true")
-    action.add_argument("--check", action="store_true")
-    parser.add_argument("--graphs", type=Path, required=True)
-    parser.add_argument("--program", type=Path, required=True)
-    parser.add_argument("modules", nargs="+")
-    return parser.parse_args()
-
-
-def help_of(program: Path, command: str) -> str:
+def help_of(program: str, command: str) -> str:
     return subprocess.run([program, command, "--help"], check=True, capture_output=True, text=True, timeout=20).stdout
 
 

@@ -1,4 +1,4 @@
-"""The surfaces that documents, rules, the program's help and the status' schema show, as tables.
+"""The surfaces that documents, rules, the program's help, the status' schema and the compiler's graphs of symbols show, as tables.
 
 An entry is a line: a name of one or two words, a tab, and its details, which may be empty. A change of the details is a change of the
 entry.
@@ -92,8 +92,6 @@ def values(text: str, known: set[str]) -> Iterator[tuple[str, str]]:
 def keys(root: Path) -> Table:
     found: Table = set()
     for document, prefixes in KEYS_BEGIN_WITH.items():
-        if not (root / document).exists():
-            continue
         listed = list(tables((root / document).read_text(encoding="utf-8"), "key"))
         if len(listed) > len(prefixes):
             raise Unreadable(f"{document}: has another table of keys; say in {Path(__file__).name} how they begin")
@@ -155,8 +153,7 @@ def listed_rules(text: str) -> Iterator[str]:
 
 
 def status(root: Path) -> Table:
-    file = root / "docs/status.schema.json"
-    return members(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else set()
+    return members(json.loads((root / "docs/status.schema.json").read_text(encoding="utf-8")))
 
 
 def members(schema: dict) -> Table:
@@ -171,3 +168,29 @@ def members(schema: dict) -> Table:
             kinds = member.get("type", "")
             found.add(entry(f"/status.json {prefix}{name}", " ".join([kinds] if isinstance(kinds, str) else kinds)))
     return found
+
+
+def symbols(graphs: Path, modules: list[str]) -> Table:
+    """The public symbols. Reads the graphs of each module, which are in a directory of its name."""
+    found: Table = set()
+    for module in modules:
+        files = sorted((graphs / module).glob("*.symbols.json"))
+        if not files:
+            raise Unreadable(f"{module}: there is no graph of its symbols")
+        for file in files:
+            graph = json.loads(file.read_text(encoding="utf-8"))
+            found |= {symbol_entry(module, symbol) for symbol in graph["symbols"]}
+    return found
+
+
+def symbol_entry(module: str, symbol: dict) -> str:
+    """
+    >>> symbol_entry("Weir", {"pathComponents": ["Session", "cancel(_:)"], "declarationFragments": [
+    ...     {"spelling": "func cancel(_ task:\\n "}, {"spelling": "Int)"}]})
+    'Session.cancel(_:)\\tWeir: func cancel(_ task: Int)'
+    """
+    declaration = " ".join("".join(part["spelling"] for part in symbol["declarationFragments"]).split())
+    # For users a constant is a property that can't be set.
+    if declaration.startswith("let "):
+        declaration = f"var {declaration.removeprefix('let ')} {{ get }}"
+    return entry(".".join(symbol["pathComponents"]), f"{module}: {declaration}")
