@@ -16,29 +16,26 @@ import jsonschema
 import kubernetes_validate
 import yaml
 
-import links
 import security
 import settings
 from generated import KUBERNETES, differing, rule_files, version
 from objects import README, Object, built, built_examples, container, named, template, the
 
-ROOT = Path(".")
 OPERATOR = "monitoring.coreos.com/"
 Mistake = Callable[[list[Object]], object]
 
 
 def main() -> int:
-    kubectl, program = Path(sys.argv[1]), settings.Program.at(Path(sys.argv[2]), version(ROOT))
-    groups = [group for file in rule_files(ROOT) for group in yaml.safe_load(file.read_text(encoding="utf-8"))["groups"]]
+    kubectl, program = Path(sys.argv[1]), settings.Program.at(Path(sys.argv[2]), version())
+    groups = [group for file in rule_files() for group in yaml.safe_load(file.read_text(encoding="utf-8"))["groups"]]
     known = kubernetes_validate.utils.all_versions()
     oldest, newest = known[0], known[-1]
-    found = [f"{file}: is not what its sources make of it: run script/kubernetes" for file in differing(ROOT)]
+    found = [f"{file}: is not what its sources make of it: run script/kubernetes" for file in differing()]
 
     def problems(objects: list[Object], versions: tuple[str, ...]) -> list[str]:
         # The other checks read what has its shape.
         return shape_problems(objects, versions) or [
-            *rule_problems(objects, groups), *links.problems(objects), *security.problems(template(objects)["spec"]),
-            *settings.problems(objects, program),
+            *rule_problems(objects, groups), *settings.problems(objects, program), *security.problems(template(objects)["spec"]),
         ]
 
     for overlay in sorted((KUBERNETES / "overlays").iterdir()):

@@ -18,19 +18,19 @@ spec:
 """
 
 
-def contents(root: Path) -> dict[Path, str]:
+def contents() -> dict[Path, str]:
     """The files that are made, or partly made, with what they should hold."""
-    kustomization = root / KUBERNETES / "base/kustomization.yml"
-    rules = [file.read_text(encoding="utf-8") for file in rule_files(root)]
+    kustomization = KUBERNETES / "base/kustomization.yml"
+    rules = [file.read_text(encoding="utf-8") for file in rule_files()]
     return {
-        root / KUBERNETES / "base/prometheusrule.yml": prometheus_rule(rules),
-        kustomization: tagged(kustomization.read_text(encoding="utf-8"), version(root)),
+        KUBERNETES / "base/prometheusrule.yml": prometheus_rule(rules),
+        kustomization: tagged(kustomization.read_text(encoding="utf-8"), version()),
     }
 
 
-def rule_files(root: Path) -> list[Path]:
+def rule_files() -> list[Path]:
     """The files of rules. Those that are recorded come first, as the alerts read them."""
-    return sorted((root / RULES).glob("*.yml"), reverse=True)
+    return sorted(RULES.glob("*.yml"), reverse=True)
 
 
 def prometheus_rule(files: list[str]) -> str:
@@ -52,7 +52,7 @@ def prometheus_rule(files: list[str]) -> str:
 
 def groups(file: str) -> str:
     """The lines below `groups:`, which is the last key of each file."""
-    head, key, lines = ("\n" + file).partition("\ngroups:\n")
+    _, key, lines = ("\n" + file).partition("\ngroups:\n")
     if not key:
         raise ValueError('a file of rules has no line "groups:"')
     return lines.strip("\n") + "\n"
@@ -74,20 +74,20 @@ def tagged(kustomization: str, tag: str) -> str:
     return text
 
 
-def version(root: Path) -> str:
-    found = re.search(r'static let version = "([^"]+)"', (root / VERSION).read_text(encoding="utf-8"))
+def version() -> str:
+    found = re.search(r'static let version = "([^"]+)"', VERSION.read_text(encoding="utf-8"))
     if not found:
         raise ValueError(f"{VERSION}: no version was found")
     return found[1]
 
 
-def differing(root: Path) -> dict[Path, str]:
+def differing() -> dict[Path, str]:
     """The files that are not what their sources make of them, with what they should hold."""
-    return {file: text for file, text in contents(root).items()
+    return {file: text for file, text in contents().items()
             if not file.exists() or file.read_text(encoding="utf-8") != text}
 
 
 if __name__ == "__main__":
-    for file, text in differing(Path(".")).items():
+    for file, text in differing().items():
         file.write_text(text, encoding="utf-8")
         print(f"{file} is written")

@@ -18,8 +18,8 @@ PLACES = re.compile(
     re.VERBOSE | re.MULTILINE,
 )
 DURATION = re.compile(r"(?<![\w.])(?:\d+(?:ms|[smhdwy]))+(?![\w.])")
-PART = re.compile(r"(\d+)(ms|[smhdwy])")
-SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400, "y": 365 * 86400}
+PART = re.compile(r"([0-9.]+)(ms|[smhdwy]|$)")
+SECONDS = {"": 1, "ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400, "y": 365 * 86400}
 
 
 def shortened(file: str, divisor: int) -> str:
@@ -62,7 +62,11 @@ def divided(duration: str, divisor: int) -> str:
 
 
 def seconds(duration: str) -> float:
-    return sum(int(number) * SECONDS[unit] for number, unit in PART.findall(duration))
+    """
+    >>> seconds("1m30s"), seconds("500ms"), seconds("5")
+    (90.0, 0.5, 5.0)
+    """
+    return float(sum(float(number) * SECONDS[unit] for number, unit in PART.findall(duration)))
 
 
 def swap(pattern: str, text: str, whole: str) -> str:
