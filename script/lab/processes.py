@@ -100,6 +100,23 @@ class Process:
         return await self.process.wait()
 
 
+async def output(*command: object) -> tuple[int, str]:
+    """The exit status of a command, and what it printed."""
+    process = await asyncio.create_subprocess_exec(
+        *map(str, command),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        preexec_fn=end_with_parent,
+    )
+    try:
+        text, _ = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+    return process.returncode or 0, text.decode(errors="replace")
+
+
 class Processes:
     def __init__(self, directory: Path) -> None:
         self.directory = directory

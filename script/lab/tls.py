@@ -2,11 +2,10 @@
 
 import asyncio
 import ssl
-import subprocess
 from contextlib import suppress
 from pathlib import Path
 
-from lab.processes import Failure
+from lab.processes import Failure, output
 
 
 class Pair:
@@ -36,7 +35,7 @@ class Pair:
     async def ends(self) -> int:
         """Seconds since 1970."""
         text = await openssl("x509", "-noout", "-enddate", "-in", self.certificate)
-        return ssl.cert_time_to_seconds(text.strip().removeprefix("notAfter="))
+        return ssl.cert_time_to_seconds(text.rpartition("notAfter=")[2].strip())
 
     async def is_shown(self, address: str) -> bool:
         host, port = address.split(":")
@@ -61,10 +60,7 @@ def client_hello() -> bytes:
 
 
 async def openssl(*arguments: object) -> str:
-    process = await asyncio.create_subprocess_exec(
-        "openssl", *map(str, arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    output, errors = await process.communicate()
-    if process.returncode != 0:
-        raise Failure(f"openssl {arguments[0]}: {errors.decode()}")
-    return output.decode()
+    status, text = await output("openssl", *arguments)
+    if status:
+        raise Failure(f"openssl {arguments[0]}: {text}")
+    return text

@@ -1,13 +1,12 @@
 """Gives Prometheus a past: blocks with as many hours of the series as the rules look back, so that the rules cost as
 much as they do after a day and not as little as after minutes."""
 
-import asyncio
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from lab.page import LABEL, Page
-from lab.processes import Failure, end_with_parent
+from lab.processes import Failure, output
 from lab.scale.expressions import Rule, Selector, selectors
 from lab.scale.watched import SCRAPE
 
@@ -106,16 +105,6 @@ async def write(page: Page, every: list[Rule], instances: list[str], now: int, d
 
 
 async def backfill(text: Path, storage: Path) -> None:
-    process = await asyncio.create_subprocess_exec(
-        *("promtool", "tsdb", "create-blocks-from", "openmetrics", "--quiet", str(text), str(storage)),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        preexec_fn=end_with_parent,
-    )
-    try:
-        output, _ = await process.communicate()
-    finally:
-        if process.returncode is None:
-            process.kill()
-    if process.returncode:
-        raise Failure(f"promtool can't write the past: {output.decode()[-500:]}")
+    status, said = await output("promtool", "tsdb", "create-blocks-from", "openmetrics", "--quiet", text, storage)
+    if status:
+        raise Failure(f"promtool can't write the past: {said[-500:]}")

@@ -1,12 +1,9 @@
 """Runs the program in its image, as a container runtime does it."""
 
-import asyncio
 import os
-import subprocess
-from abc import ABC, abstractmethod
 from pathlib import Path
 
-from lab.processes import Failure
+from lab.processes import Failure, output
 from layout import Image
 
 
@@ -14,29 +11,9 @@ def as_root(*command: object) -> list[str]:
     return [*([] if os.getuid() == 0 else ["sudo", "-n"]), *map(str, command)]
 
 
-async def output(*command: object) -> tuple[int, str]:
-    """The exit status of a command, and what it printed."""
-    process = await asyncio.create_subprocess_exec(
-        *map(str, command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
-    text, _ = await process.communicate()
-    return process.returncode or 0, text.decode(errors="replace")
-
-
-class Containers(ABC):
+class Podman:
     """Containers on the machine's network, with a root that can't be written, no temporary directory and no rights."""
 
-    kind: str
-
-    @abstractmethod
-    def command(self, name: str, mounts: dict[str, Path], *arguments: str) -> list[str]:
-        """The process that runs the program, and ends as it ends. `mounts` are files by their paths in the container."""
-
-    async def finish(self) -> None:
-        """Ends what may be left."""
-
-
-class Podman(Containers):
     kind = "podman"
 
     def __init__(self, directory: Path, name: str) -> None:
@@ -52,6 +29,7 @@ class Podman(Containers):
             raise Failure(f"podman can't load {archive}: {text}")
 
     def command(self, name: str, mounts: dict[str, Path], *arguments: str, network: str = "host") -> list[str]:
+        """The process that runs the program, and ends as it ends. `mounts` are files by their paths in the container."""
         self.names.append(name)
         return [
             *self.program,
@@ -68,6 +46,7 @@ class Podman(Containers):
         return (await output(*self.program, "exec", name, "/usr/bin/weir", *arguments))[0]
 
     async def finish(self) -> None:
+        """Ends what may be left."""
         for name in self.names:
             await output(*self.program, "rm", "--force", "--ignore", "--time=0", name)
         # Where root has not started it, some files belong to other users.
@@ -75,7 +54,9 @@ class Podman(Containers):
             await output("podman", "unshare", "rm", "-rf", *self.places)
 
 
-class Root(Containers):
+class Root:
+    """In place of containers. Nothing is left of it once its processes have ended."""
+
     kind = "a root directory of its own"
 
     # The arguments are the root, pairs of a file and its path, --, and those of the program.
@@ -109,7 +90,7 @@ class Root(Containers):
         return ["unshare", "--mount", "sh", "-euc", self.ENTER, "sh", *map(str, entered)]
 
 
-async def containers(directory: Path, archive: Path, image: Image) -> Containers:
+async def containers(directory: Path, archive: Path, image: Image) -> Podman | Root:
     """Podman's, where it works."""
     podman = Podman(directory, image.name)
     await podman.load(archive)

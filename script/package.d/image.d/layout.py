@@ -4,7 +4,6 @@
 """
 
 import gzip
-import hashlib
 import io
 import json
 import re
@@ -12,6 +11,8 @@ import sys
 import tarfile
 from pathlib import Path
 from typing import Any
+
+from oci import digest
 
 FILES = {
     "etc/group",
@@ -53,7 +54,7 @@ class Image:
         files = {name for name, entry in entries.items() if entry.isfile()}
         checks = {
             "a blob is not what its name says": all(is_named_well(name, data) for name, data in self.blobs.items()),
-            "the layer is not what the configuration says": self.configuration["rootfs"]["diff_ids"] == [named(self.layer)],
+            "the layer is not what the configuration says": self.configuration["rootfs"]["diff_ids"] == [digest(self.layer)],
             f"the files are {sorted(files)}": files == FILES,
             "not all is root's": all(entry.uid == entry.gid == 0 for entry in entries.values()),
             "something may be written": not any(entry.mode & 0o7022 for entry in entries.values()),
@@ -66,10 +67,6 @@ class Image:
         return [problem for problem, holds in checks.items() if not holds]
 
 
-def named(data: bytes) -> str:
-    return f"sha256:{hashlib.sha256(data).hexdigest()}"
-
-
 def is_named_well(path: str, data: bytes) -> bool:
     """Whether the name of a blob is its digest.
 
@@ -77,7 +74,7 @@ def is_named_well(path: str, data: bytes) -> bool:
     (False, True)
     """
     blob = re.fullmatch("blobs/sha256/(.*)", path)
-    return blob is None or named(data) == f"sha256:{blob[1]}"
+    return blob is None or digest(data) == f"sha256:{blob[1]}"
 
 
 if __name__ == "__main__":

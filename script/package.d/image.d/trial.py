@@ -3,24 +3,32 @@
     trial.py ARCHIVE BYTES
 
 The program runs in a container, or where the machine lets none run, in the image's unpacked root. Peers are on the
-loopback: upstreams on TLS (upstream.py), and dnsmasq, which knows their name. BYTES is the most that the image may have,
+loopback: upstreams on TLS, and dnsmasq, which knows their name. BYTES is the most that the image may have,
 unpacked.
 """
 
 import asyncio
 import http.client
 import signal
+import socket
+import ssl
 import sys
 import tempfile
+import threading
+import time
 from pathlib import Path
 
-from containers import Containers, Podman, as_root, containers, output
-from lab.processes import Failure, Process, Processes, free_port
+from containers import Podman, Root, as_root, containers
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.events import RequestReceived
+from lab import command
+from lab.processes import Failure, Process, Processes, free_address, output
 from lab.tls import Pair
 from layout import Image
-from upstream import SLOW, Upstream, UpstreamOfTwo
 
 NAME_SERVER = "127.53.53.53"
+SLOW = 2.0
 CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 CONFIGURATION = """upstreams:
   - name: pool
@@ -46,6 +54,101 @@ def expect(what: str, expected: object, found: object) -> None:
     print(f"{what}: {found}", flush=True)
 
 
+def whole(text: str, status: str = "200 OK") -> bytes:
+    return f"HTTP/1.1 {status}\r\nContent-Length: {len(text)}\r\n\r\n{text}".encode()
+
+
+class Upstream:
+    """An upstream on TLS that breaks the rules where it is asked to."""
+
+    def __init__(self, pair: Pair) -> None:
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.load_cert_chain(pair.certificate, pair.key)
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self.listener.getsockname()[1]
+        self.connections = 0
+        self.asked = threading.Event()
+        """A slow request has come."""
+        self.notified = self.cut = 0
+        """How the client ended connections: with close_notify or without."""
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self) -> None:
+        while True:
+            plain, _ = self.listener.accept()
+            threading.Thread(target=self.serve, args=[plain], daemon=True).start()
+
+    def serve(self, plain: socket.socket) -> None:
+        try:
+            with self.context.wrap_socket(plain, server_side=True, suppress_ragged_eofs=False) as connection:
+                self.connections += 1
+                while path := self.request(connection):
+                    if not self.answer(connection, path):
+                        return
+        except ssl.SSLEOFError:
+            self.cut += 1
+        except OSError:
+            pass  # a client that does not trust the certificate, or that has gone
+
+    def request(self, connection: ssl.SSLSocket) -> str | None:
+        """The path of the next request, which has no body; None at the client's end."""
+        head = b""
+        while b"\r\n\r\n" not in head:
+            part = connection.recv(65536)
+            if not part:
+                self.notified += 1
+                return None
+            head += part
+        return head.split()[1].decode().rpartition("/")[2]
+
+    def answer(self, connection: ssl.SSLSocket, path: str) -> bool:
+        """Returns whether the connection goes on. Each call of `sendall` is one record."""
+        match path:
+            case "stray":
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n")
+                time.sleep(0.1)
+                connection.sendall(b"one" + whole("stray"))
+            case "cut" | "closed":
+                connection.sendall(b"HTTP/1.1 200 OK\r\n\r\nhalf")
+                if path == "closed":
+                    connection.unwrap()
+                # Else the connection ends without close_notify.
+                connection.shutdown(socket.SHUT_RDWR)
+                return False
+            case "slow":
+                self.asked.set()
+                time.sleep(SLOW)
+                connection.sendall(whole("slow"))
+            case "missing":
+                connection.sendall(whole("", "404 Not Found"))
+            case _:
+                connection.sendall(whole("fine"))
+        return True
+
+
+class UpstreamOfTwo(Upstream):
+    """Offers HTTP/2 alone, and says so in each body."""
+
+    def __init__(self, pair: Pair) -> None:
+        super().__init__(pair)
+        self.context.set_alpn_protocols(["h2"])
+
+    def serve(self, plain: socket.socket) -> None:
+        try:
+            with self.context.wrap_socket(plain, server_side=True) as connection:
+                two = H2Connection(H2Configuration(client_side=False))
+                two.initiate_connection()
+                connection.sendall(two.data_to_send())
+                while data := connection.recv(65536):
+                    for event in two.receive_data(data):
+                        if isinstance(event, RequestReceived):
+                            two.send_headers(event.stream_id, [(":status", "200"), ("content-length", "2")])
+                            two.send_data(event.stream_id, b"h2", end_stream=True)
+                    connection.sendall(two.data_to_send())
+        except OSError:
+            pass
+
+
 class Trial:
     def __init__(self, image: Image, directory: Path, processes: Processes) -> None:
         self.image = image
@@ -53,7 +156,7 @@ class Trial:
         self.processes = processes
         self.pair = Pair(directory, host="upstream.test")
         self.mounts: dict[str, Path] = {}
-        self.containers: Containers
+        self.containers: Podman | Root
         self.weir: Process
 
     async def run(self, archive: Path, most: int) -> None:
@@ -129,7 +232,7 @@ class Trial:
         expect("its exit status", 0, await asyncio.wait_for(weir.process.wait(), 20))
 
     async def start(self) -> None:
-        self.gateway, self.metrics = (f"127.0.0.1:{free_port()}" for _ in range(2))
+        self.gateway, self.metrics = free_address(), free_address()
         flags = [f"--gateway.listen-address={self.gateway}", f"--web.listen-address={self.metrics}"]
         # With more, the next request may take another's connection.
         flags.append("--gateway.workers=1")
@@ -203,7 +306,6 @@ class Trial:
         expect("connections that ended without close_notify", 0, self.upstream.cut)
         expect("some ended with it", True, self.upstream.notified > 0)
 
-
     async def finish(self) -> None:
         """Ends the name server, which may be another user's, and the containers."""
         file = self.directory / "dnsmasq.pid"
@@ -216,14 +318,11 @@ class Trial:
             try:
                 await self.processes.stop()
             finally:
-                if hasattr(self, "containers"):
-                    await self.containers.finish()
+                if isinstance(found := getattr(self, "containers", None), Podman):
+                    await found.finish()
 
 
-async def main(archive: Path, most: int) -> None:
-    task = asyncio.current_task()
-    assert task
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+async def main(archive: Path, most: int) -> list[str]:
     with tempfile.TemporaryDirectory(prefix="weir-image-") as made:
         directory = Path(made)
         directory.chmod(0o755)
@@ -233,12 +332,8 @@ async def main(archive: Path, most: int) -> None:
         finally:
             await trial.finish()
     print("==> the image works")
+    return []
 
 
 if __name__ == "__main__":
-    try:
-        asyncio.run(main(Path(sys.argv[1]), int(sys.argv[2])))
-    except Failure as failure:
-        sys.exit(f"package image: {failure}")
-    except asyncio.CancelledError:
-        sys.exit("package image: interrupted")
+    sys.exit(asyncio.run(command.judge("package image", main(Path(sys.argv[1]), int(sys.argv[2])))))
