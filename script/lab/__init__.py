@@ -3,11 +3,12 @@
 Each command has a folder or a module here: storm, overload, chaos, endure, fleet, scale. A new row is a function in a module of
 endure with the decorator `row`, or an entry in overload/rows.py. Rows are made of:
 
-- command: options, a place for files and processes, and the exit status; processes: programs that are started and ended
-- gateway: the weir that is measured, and what the system tells of it
+- command: options, a place for files and processes, and the exit status; processes: programs that are started and ended, some of
+  which report
+- gateway: the weir that is measured, its page of metrics, and what the system tells of it
 - origin: the HTTP origin, which fails, hangs and is slow as models say; servers: nginx and dnsmasq; tls: certificates
 - client: one connection, several of them, and a GET; load: callers at their times or in a row, and wrk; clients: many that stay
-- page: the metrics of weir; prometheus: Prometheus, Alertmanager and VictoriaMetrics; rules: the shipped files in shorter time
-- calls: the ends of requests, and figures; picture: the common part of drawings; child: processes that report
+- prometheus: Prometheus, Alertmanager and VictoriaMetrics; rules: the shipped files in shorter time
+- calls: the ends of requests, and figures; picture: the common part of drawings
 - doctests: runs the examples of all modules
 """

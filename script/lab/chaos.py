@@ -8,11 +8,10 @@ import time
 from collections import Counter
 
 from lab import command
-from lab.gateway import Gateway, flow
+from lab.gateway import Gateway, Page, flow
 from lab.load import Callers
 from lab.models import PAUSES, REFUSES, RESETS, Phase
 from lab.origin import Origin
-from lab.page import Page
 from lab.processes import Place, Process, free_port
 from lab.servers import nginx
 

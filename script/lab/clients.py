@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 
-from lab.child import tell
+from lab.processes import tell
 from lab.tls import any_certificate
 
 

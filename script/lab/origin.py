@@ -13,9 +13,8 @@ import sys
 from dataclasses import replace
 from typing import NamedTuple
 
-from lab import child
 from lab.models import REFUSES, RESETS, Phase
-from lab.processes import free_port
+from lab.processes import free_port, obey, tell
 
 REASONS = {200: "OK", 429: "Too Many Requests", 503: "Service Unavailable"}
 
@@ -156,8 +155,8 @@ class Connection(asyncio.Protocol):
 async def main(port: str, seed: str, plan: str) -> None:
     first, *phases = [Phase(**phase) for phase in json.loads(plan)]
     origin = await Origin(first, int(port), int(seed)).start()
-    child.tell(listens=True)
-    await child.serve(origin.take, {"begin": lambda time: origin.follow(phases, float(time))})
+    tell(listens=True)
+    await obey(origin.take, {"begin": lambda time: origin.follow(phases, float(time))})
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""Starts processes, and always ends them by their ids."""
+"""Starts processes, and always ends them by their ids; and the common part of children: processes of ours that tell facts in lines of
+standard output, obey the lines of standard input, and end with it."""
 
 import asyncio
 import ctypes
@@ -9,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import urllib.request
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import suppress
@@ -38,7 +40,7 @@ class Process:
         """The processes that are ended at last, of which this is one."""
 
     async def facts(self) -> AsyncIterator[dict[str, Any]]:
-        """The facts that a child of ours tells (child.py)."""
+        """The facts that a child tells."""
         assert self.process.stdout
         async for line in self.process.stdout:
             yield json.loads(line)
@@ -117,11 +119,27 @@ async def output(*command: object) -> tuple[int, str]:
     return process.returncode or 0, text.decode(errors="replace")
 
 
-class Processes:
-    def __init__(self, directory: Path) -> None:
+class Place:
+    """The program that is measured, and where a run leaves its files."""
+
+    def __init__(self, program: str, directory: Path) -> None:
+        self.program = program
         self.directory = directory
-        """The place of the logs."""
         self.started: list[Process] = []
+        self.notes: list[str] = []
+        """Further figures, which have nothing to reach."""
+
+    @staticmethod
+    def empty(program: str, directory: Path) -> "Place":
+        """One that has nothing of an earlier run."""
+        shutil.rmtree(directory, ignore_errors=True)
+        directory.mkdir(parents=True)
+        return Place(program, directory)
+
+    def file(self, name: str, text: str) -> Path:
+        path = self.directory / name
+        path.write_text(text)
+        return path
 
     async def start(
         self, name: str, *command: object, descriptors: Collection[int] = (), tells: bool = False
@@ -169,28 +187,6 @@ class Processes:
         self.started = []
 
 
-class Place(Processes):
-    """The program that is measured, and where a run leaves its files."""
-
-    def __init__(self, program: str, directory: Path) -> None:
-        super().__init__(directory)
-        self.program = program
-        self.notes: list[str] = []
-        """Further figures, which have nothing to reach."""
-
-    @staticmethod
-    def empty(program: str, directory: Path) -> "Place":
-        """One that has nothing of an earlier run."""
-        shutil.rmtree(directory, ignore_errors=True)
-        directory.mkdir(parents=True)
-        return Place(program, directory)
-
-    def file(self, name: str, text: str) -> Path:
-        path = self.directory / name
-        path.write_text(text)
-        return path
-
-
 def free_port() -> int:
     """A port below those that the system gives to connections, which begin at 32768."""
     for port in random.sample(range(20000, 32000), 100):
@@ -205,3 +201,27 @@ def free_port() -> int:
 
 def free_address() -> str:
     return f"127.0.0.1:{free_port()}"
+
+
+def tell(**facts: object) -> None:
+    print(json.dumps(facts), flush=True)
+
+
+async def each_second(take: Callable[[int], None]) -> None:
+    """Calls at the end of each second, with its number. Seconds are those of the monotonic clock, which all processes of a
+    machine share."""
+    while True:
+        second = int(time.monotonic())
+        await asyncio.sleep(second + 1 - time.monotonic())
+        take(second)
+
+
+async def obey(take: Callable[[], dict[str, object]], orders: dict[str, Callable[..., object]]) -> None:
+    """Tells each second what `take` returns, until standard input ends. A line of that is the name of an order and its arguments."""
+    telling = asyncio.create_task(each_second(lambda second: tell(second=second, **take())))
+    lines = asyncio.StreamReader()
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
+    async for line in lines:
+        order, *arguments = line.decode().split()
+        orders[order](*arguments)
+    telling.cancel()

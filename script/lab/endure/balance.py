@@ -5,11 +5,10 @@ from collections import Counter
 
 from lab.calls import GAVE_UP, quantile
 from lab.endure.rows import Bar, row
-from lab.gateway import Gateway, flow
+from lab.gateway import Gateway, Page, flow
 from lab.load import Request, Wrk, failed, send, steady
 from lab.models import HANGS, Phase
 from lab.origin import Origin
-from lab.page import Page
 from lab.processes import Place, free_port
 from lab.servers import Names, nginx
 

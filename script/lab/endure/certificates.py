@@ -5,9 +5,8 @@ import time
 from collections.abc import Callable
 
 from lab.endure.rows import Bar, row
-from lab.gateway import STILL, Gateway
+from lab.gateway import STILL, Gateway, Page
 from lab.load import Loaded, Wrk
-from lab.page import Page
 from lab.processes import Place, free_port
 from lab.servers import nginx
 from lab.tls import Pair

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from lab.child import tell
+from lab.processes import tell
 from lab.tls import client_hello
 
 SLICES = 20

@@ -12,9 +12,9 @@ import random
 import sys
 from dataclasses import dataclass
 
-from lab import child
 from lab.calls import NORMAL
 from lab.load import Schedule
+from lab.processes import obey, tell
 
 AT_ONCE = 0.0005
 """Seconds between requests that come at once: the callers' loop can begin so many."""
@@ -74,8 +74,8 @@ async def main(load: str, seed: str, *addresses: str) -> None:
         callers.calls, callers.late, told = [], [], told + len(calls)
         return {"calls": calls, "late": late, "finished": told == len(due)}
 
-    child.tell(ready=True)
-    await child.serve(take, {"begin": lambda time: callers.begin(float(time))})
+    tell(ready=True)
+    await obey(take, {"begin": lambda time: callers.begin(float(time))})
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab import command
-from lab.page import Page
+from lab.gateway import Page
 from lab.processes import Failure, Place
 from lab.scale import document
 from lab.scale.expressions import keeping, relabelling, shipped

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from lab.page import LABEL, Page
+from lab.gateway import LABEL, Page
 from lab.processes import Failure, output
 from lab.scale.expressions import Rule, Selector, selectors
 from lab.scale.watched import SCRAPE

@@ -1,9 +1,8 @@
 """The page of a real gateway, after some requests to each of its destinations."""
 
-from lab.gateway import Gateway
+from lab.gateway import Gateway, Page
 from lab.load import failed, send
 from lab.origin import Origin, Request
-from lab.page import Page
 from lab.processes import Failure, Place
 
 REQUESTS = 300

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lab.client import get
-from lab.gateway import memory
-from lab.page import Page
+from lab.gateway import Page, memory
 from lab.processes import Place
 from lab.prometheus import Prometheus
 

@@ -4,12 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from lab.calls import quantile
-from lab.child import each_second
 from lab.gateway import Gateway
 from lab.load import steady
 from lab.models import Phase
 from lab.origin import Origin
-from lab.processes import Place
+from lab.processes import Place, each_second
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import RequestReceived
 from lab import command
-from lab.processes import Failure, Process, Processes, free_address, output
+from lab.processes import Failure, Place, Process, free_address, output
 from lab.tls import Pair
 from layout import Image
 
@@ -150,17 +150,16 @@ class UpstreamOfTwo(Upstream):
 
 
 class Trial:
-    def __init__(self, image: Image, directory: Path, processes: Processes) -> None:
+    def __init__(self, image: Image, place: Place) -> None:
         self.image = image
-        self.directory = directory
-        self.processes = processes
-        self.pair = Pair(directory, host="upstream.test")
+        self.place = place
+        self.pair = Pair(place.directory, host="upstream.test")
         self.mounts: dict[str, Path] = {}
         self.containers: Podman | Root
         self.weir: Process
 
     async def run(self, archive: Path, most: int) -> None:
-        self.containers = await containers(self.directory, archive, self.image)
+        self.containers = await containers(self.place.directory, archive, self.image)
         print(f"==> {self.image.name} in {self.containers.kind}", flush=True)
         await self.look(most)
         await self.start_peers()
@@ -176,7 +175,7 @@ class Trial:
 
     async def look(self, most: int) -> None:
         expect("problems of the image", [], self.image.problems())
-        program = self.directory / "weir"
+        program = self.place.directory / "weir"
         with self.image.root() as root:
             program.write_bytes(root.extractfile("usr/bin/weir").read())
         program.chmod(0o755)
@@ -192,8 +191,8 @@ class Trial:
         self.upstream, two = Upstream(self.pair), UpstreamOfTwo(self.pair)
         rules = [f"--listen-address={NAME_SERVER}", "--address=/upstream.test/127.0.0.1", "--local=/test/"]
         options = ["--keep-in-foreground", "--conf-file=/dev/null", "--no-resolv", "--no-hosts", "--bind-interfaces"]
-        self.dnsmasq = await self.processes.start(
-            "dnsmasq", *as_root("dnsmasq", *options, f"--pid-file={self.directory}/dnsmasq.pid", *rules)
+        self.dnsmasq = await self.place.start(
+            "dnsmasq", *as_root("dnsmasq", *options, f"--pid-file={self.place.directory}/dnsmasq.pid", *rules)
         )
         # Port 53 is the only one that resolv.conf can mean.
         self.write("/etc/resolv.conf", f"nameserver {NAME_SERVER}\n")
@@ -201,8 +200,7 @@ class Trial:
         self.write("/ca.pem", self.pair.certificate.read_text())
 
     def write(self, path: str, text: str) -> None:
-        file = self.directory / Path(path).name
-        file.write_text(text)
+        file = self.place.file(Path(path).name, text)
         file.chmod(0o644)
         self.mounts[path] = file
 
@@ -218,7 +216,7 @@ class Trial:
         if not isinstance(self.containers, Podman):
             return
         name = "demonstration"
-        weir = await self.processes.start(name, *self.containers.command(name, {}, network="none"))
+        weir = await self.place.start(name, *self.containers.command(name, {}, network="none"))
         ask = ["probe", "--fail", "http://127.0.0.1:9464/-/healthy"]
         for _ in range(100):
             weir.check()
@@ -237,7 +235,7 @@ class Trial:
         # With more, the next request may take another's connection.
         flags.append("--gateway.workers=1")
         command = self.containers.command("weir", self.mounts, "serve", "--config.file=/etc/weir/weir.yml", *flags)
-        self.weir = await self.processes.start("weir", *command)
+        self.weir = await self.place.start("weir", *command)
         await self.weir.accepts(self.gateway)
 
     async def ask(self, path: str) -> tuple[int, str]:
@@ -308,7 +306,7 @@ class Trial:
 
     async def finish(self) -> None:
         """Ends the name server, which may be another user's, and the containers."""
-        file = self.directory / "dnsmasq.pid"
+        file = self.place.directory / "dnsmasq.pid"
         try:
             if file.exists():
                 await output(*as_root("kill", file.read_text().strip()))
@@ -316,7 +314,7 @@ class Trial:
                     await asyncio.wait_for(self.dnsmasq.process.wait(), timeout=10)
         finally:
             try:
-                await self.processes.stop()
+                await self.place.stop()
             finally:
                 if isinstance(found := getattr(self, "containers", None), Podman):
                     await found.finish()
@@ -326,7 +324,7 @@ async def main(archive: Path, most: int) -> list[str]:
     with tempfile.TemporaryDirectory(prefix="weir-image-") as made:
         directory = Path(made)
         directory.chmod(0o755)
-        trial = Trial(Image(archive), directory, Processes(directory))
+        trial = Trial(Image(archive), Place("/usr/bin/weir", directory))
         try:
             await trial.run(archive, most)
         finally:
