@@ -98,11 +98,6 @@ class Row:
     at_once: bool = False
     """Many callers come at the same time, so that some are late by nature."""
 
-    @property
-    def needs(self) -> set[str]:
-        """Rows whose figures the bars compare with."""
-        return {bar.than for bar in self.bars if bar.than}
-
 
 TODAY = Bar("first", least=0.9, beside="off")
 """In the first ten seconds weir has to give what it gives without load control; a tenth is chance."""
