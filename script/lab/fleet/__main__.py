@@ -1,6 +1,4 @@
-"""Shows what holds a fleet together. Three weirs behind haproxy are seen by two Prometheus and two Alertmanagers, with the
-configurations that are shipped; VictoriaMetrics has what both write. Under load instances are lost, restarted and reloaded, and the
-upstream moves. Logs and configurations are left in the directory."""
+"""Shows that a fleet is one thing to its callers and to the person on call."""
 
 import asyncio
 
@@ -27,7 +25,7 @@ async def run(place: Place, course: Course) -> list[str]:
 
 
 if __name__ == "__main__":
-    options = command.options("fleet", "Shows that a fleet is one thing to its callers and to the person on call.")
+    options = command.options("fleet", __doc__)
     options.add_argument("--short", action="store_true", help="ten times as fast, and without the losses of all")
     given = command.parsed(options)
     command.conduct("fleet", given, lambda place: run(place, SHORT if given.short else FULL))

@@ -9,8 +9,7 @@ from typing import Any
 
 from lab.calls import Call
 from lab.fleet import verdicts
-from lab.fleet.instances import NAMES, Balancer, Instance
-from lab.fleet.observers import REPLICAS, Alertmanager, Prometheus
+from lab.fleet.members import NAMES, REPLICAS, Alertmanager, Balancer, Instance, Prometheus
 from lab.fleet.verdicts import Alert, Message, Phase, alert, changes
 from lab.load import steady
 from lab.processes import Failure, Place, free_port

@@ -1,6 +1,4 @@
-"""Shows a retry storm and the effect of a retry budget on it. An origin browns out and recovers; callers ask it through one or
-three layers of weir that retry, without and with the bounds on retries. Prometheus watches the gateways with the shipped rules,
-Alertmanager notifies a webhook. Logs, configurations and numbers are left in the directory."""
+"""Shows a retry storm, and the effect of weir's retry budget on it."""
 
 import asyncio
 import json
@@ -13,8 +11,7 @@ from lab import command
 from lab.processes import Place
 from lab.prometheus import Alertmanager, Prometheus, Webhook
 from lab.storm.run import BROWNED_OUT, FULL, SETUPS, SHORT, WELL, Plan, Run
-from lab.storm.timeline import BACK, BROWN_OUT, OFF, PAGED, RECOVERY, RESOLVED, STORM, TICKET, Event, Timeline
-from lab.storm.verdict import failures, outcome, print_table
+from lab.storm.timeline import BACK, BROWN_OUT, OFF, PAGED, RECOVERY, RESOLVED, STORM, TICKET, Event, Timeline, verdict
 
 STILL_STORMING = 2.0
 """Attempts per request, after the recovery."""
@@ -185,14 +182,13 @@ async def demonstrate(plan: Plan, place: Place, drawn_to: Path) -> list[str]:
     await place.stop()
     demonstration.keep_numbers()
     runs, timeline, zero, end = demonstration.runs, demonstration.timeline, demonstration.zero, demonstration.printed
-    outcomes = [outcome(run, timeline, zero, end) for run in runs]
-    print_table(outcomes)
+    wrong = verdict(runs, timeline, zero, end, plan)
     picture.draw(drawn_to, runs, timeline, zero, end, plan.point)
-    return failures(outcomes, plan)
+    return wrong
 
 
 if __name__ == "__main__":
-    options = command.options("storm", "Shows a retry storm, and the effect of weir's retry budget on it.")
+    options = command.options("storm", __doc__)
     options.add_argument(
         "--short", action="store_true", help="ten times as fast, with the rules' durations divided by ten"
     )

@@ -19,10 +19,6 @@ class Setup:
     layers: int
     bounded: bool
 
-    @property
-    def title(self) -> str:
-        return f"{self.layers} layer{'s' if self.layers > 1 else ''}, {'with' if self.bounded else 'no'} budget"
-
 
 SETUPS = (
     Setup("one-layer", 1, bounded=False),
