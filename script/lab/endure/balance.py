@@ -30,16 +30,14 @@ async def dead_endpoint(place: Place) -> list[Bar]:
     dead = ports.pop()
     await nginx(place, ports)
     endpoints = flow([f"127.0.0.1:{port}" for port in [*ports, dead]])
-    gateway = await Gateway.start(
-        place,
-        f"""upstreams:
+    config = f"""upstreams:
   - {{ name: ejects, endpoints: {endpoints} }}
   - {{ name: never, endpoints: {endpoints}, outlier: off }}
 routes:
   - {{ name: ejects, match: {{ pathPrefix: /ejects }}, upstream: ejects, retry: {{ limit: 1 }} }}
   - {{ name: never, match: {{ pathPrefix: /never }}, upstream: never, retry: {{ limit: 1 }} }}
-""",
-    )
+"""
+    gateway = await Gateway.start(place, config)
     bars = []
     # With ejection the dead one is hardly ever tried; without it, it is all the time.
     for name in ("ejects", "never"):
@@ -77,14 +75,12 @@ async def hanging_endpoint(place: Place) -> list[Bar]:
     ports = [free_port() for _ in range(3)]
     await nginx(place, ports)
     hanging = await Origin(Phase(service=0)).start()
-    gateway = await Gateway.start(
-        place,
-        f"""upstreams:
+    config = f"""upstreams:
   - {{ name: four, endpoints: {flow([hanging.address, *(f"127.0.0.1:{port}" for port in ports)])} }}
 routes:
   - {{ name: four, upstream: four }}
-""",
-    )
+"""
+    gateway = await Gateway.start(place, config)
     troubled = Counter[str]()
     watching = asyncio.ensure_future(watch(gateway, troubled))
     callers = steady(gateway.address, RATE, patience=PATIENCE).begin()
@@ -129,9 +125,7 @@ async def weights(place: Place) -> list[Bar]:
     await nginx(place, ports)
     first, second = (f"127.0.0.1:{port}" for port in ports)
     both = f'[{{ address: "{first}", weight: 95 }}, {{ address: "{second}", weight: 5 }}]'
-    gateway = await Gateway.start(
-        place,
-        f"""upstreams:
+    config = f"""upstreams:
   - {{ name: much, endpoints: {flow([first])} }}
   - {{ name: little, endpoints: {flow([second])} }}
   - {{ name: turns, endpoints: {both}, balance: roundRobin }}
@@ -140,8 +134,8 @@ routes:
   - {{ name: split, match: {{ pathPrefix: /split }}, upstream: [{{ name: much, weight: 95 }}, {{ name: little, weight: 5 }}] }}
   - {{ name: turns, match: {{ pathPrefix: /turns }}, upstream: turns }}
   - {{ name: least, match: {{ pathPrefix: /least }}, upstream: least }}
-""",
-    )
+"""
+    gateway = await Gateway.start(place, config)
     bars = []
     ways = (
         ("split", "two upstreams", ("much", "little")),
@@ -170,14 +164,12 @@ async def srv(place: Place) -> list[Bar]:
     records = [f"--srv-host=_http._tcp.pair.test,host.test,{port},0,{weight}" for port, weight in targets]
     server = Names(place, "--host-record=host.test,127.0.0.1", *records)
     await server.start()
-    gateway = await Gateway.start(
-        place,
-        f"""upstreams:
+    config = f"""upstreams:
   - {{ name: pair, srv: _http._tcp.pair.test, resolve: {{ servers: {flow([server.server])}, family: ipv4 }} }}
 routes:
   - {{ name: pair, upstream: pair }}
-""",
-    )
+"""
+    gateway = await Gateway.start(place, config)
     bars: list[Bar] = []
     seen = Counter[str]()
     for connections in (1, 16):

@@ -187,15 +187,12 @@ async def descriptors(place: Place) -> list[Bar]:
     pair = Pair(place.directory)
     await pair.make()
     doors = [Door("plain"), Door("proxied", proxy=True), Door("tls", pair.listener), Door("tls-too", pair.listener)]
-    gateway = await Gateway.start(
-        place,
-        f"""listeners:
+    config = f"""listeners:
 {"".join(door.config for door in doors)}routes:
   - {{ name: never, match: {{ path: /never }}, upstream: "http://{silent.address}", timeout: 10m, overload: off }}
   - {{ name: all, upstream: "http://127.0.0.1:{port}" }}
-""",
-        under=("prlimit", f"--nofile={LIMIT}:{LIMIT}"),
-    )
+"""
+    gateway = await Gateway.start(place, config, under=("prlimit", f"--nofile={LIMIT}:{LIMIT}"))
     crowd: set[asyncio.Task[None]] = set()
 
     def add(door: Door, kind: str) -> asyncio.Task[None]:

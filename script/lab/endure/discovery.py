@@ -63,16 +63,14 @@ async def names(place: Place) -> list[Bar]:
     server = Names(place)
     server.say("moving.test", ADDRESSES[0])
     await server.start()
-    gateway = await Gateway.start(
-        place,
-        f"""upstreams:
+    config = f"""upstreams:
   - name: moving
     endpoints: [moving.test:{port}]
     resolve: {{ servers: {flow([server.server])}, family: ipv4 }}
 routes:
   - {{ name: moving, upstream: moving }}
-""",
-    )
+"""
+    gateway = await Gateway.start(place, config)
     wrk = await Wrk(place, f"http://{gateway.address}/logged", CHANGES + 4).begin()
     watch = Watch(port)
     await asyncio.sleep(1)
@@ -164,14 +162,12 @@ async def files(place: Place) -> list[Bar]:
     await nginx(place, ports)
     targets = Targets(place.directory)
     await targets.replace("rename", ports[0])
-    gateway = await Gateway.start(
-        place,
-        f"""upstreams:
+    config = f"""upstreams:
   - {{ name: listed, file: {targets.path} }}
 routes:
   - {{ name: listed, upstream: listed }}
-""",
-    )
+"""
+    gateway = await Gateway.start(place, config)
     least = [1.0]
 
     async def count() -> None:

@@ -39,16 +39,13 @@ async def origin(place: Place) -> int:
 
 
 async def gateway(place: Place, port: int, connections: int, listener: str = WRITE, name: str = "weir") -> Gateway:
-    return await Gateway.start(
-        place,
-        f"""listeners:
+    config = f"""listeners:
   - {{ name: edge, address: "127.0.0.1:{free_port()}", connections: 4096, {listener} }}
 upstreams:
   - {{ name: origin, endpoints: ["127.0.0.1:{port}"], connections: {connections} }}
 routes: [{{ name: all, upstream: origin, timeout: 10m }}]
-""",
-        name=name,
-    )
+"""
+    return await Gateway.start(place, config, name=name)
 
 
 async def come(place: Place, address: str, kind: str, count: int, path: str = "/", *more: str) -> Process:

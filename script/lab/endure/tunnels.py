@@ -39,17 +39,15 @@ async def tunnels(place: Place) -> list[Bar]:
     for name, arguments in (("server", [plain]), ("secure", [secure, pair.certificate, pair.key])):
         await (await client(place, name, "serve", *arguments)).accepts(f"127.0.0.1:{arguments[0]}")
     upgrade = "upgrade: { protocols: [websocket], idleTimeout: 5s }"
-    gateway = await Gateway.start(
-        place,
-        f"""routes:
+    config = f"""routes:
   - {{ name: idle, match: {{ pathPrefix: /idle }}, upstream: "http://127.0.0.1:{plain}", {upgrade} }}
   - {{ name: busy, match: {{ pathPrefix: /busy }}, upstream: "http://127.0.0.1:{plain}", upgrade: [websocket] }}
   - name: secure
     match: {{ pathPrefix: /secure }}
     upstream: {{ url: "https://127.0.0.1:{secure}", tls: {{ ca: {pair.certificate} }} }}
     {upgrade}
-""",
-    )
+"""
+    gateway = await Gateway.start(place, config)
     # Memory that is allocated once for all is not theirs.
     for path in ("busy", "secure"):
         first = await client(place, f"first-{path}", "check", f"ws://{gateway.address}/{path}", 10, 1)
