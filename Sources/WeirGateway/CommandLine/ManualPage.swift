@@ -115,7 +115,6 @@ package enum ManualPage: String, CaseIterable, Sendable {
   ]
 
   private static let variables: [(word: String, text: String)] = [
-    ("WEIR_HTTP1_ENGINE", "With the value `libcurl`, libcurl speaks HTTP/1.1 in place of weir's own engine."),
     ("NOTIFY_SOCKET, WATCHDOG_USEC", "Notices and signs of life for systemd, of units with `Type=notify`."),
     ("LISTEN_FDS, LISTEN_PID, LISTEN_FDNAMES", "Sockets that systemd has opened."),
   ]
