@@ -14,7 +14,8 @@ from lab.processes import Failure, Place
 
 def options(name: str, description: str) -> argparse.ArgumentParser:
     """The options of script/NAME. script/common gives the hidden ones."""
-    made = argparse.ArgumentParser(f"script/{name}", description=description)
+    epilog = "The environment's WEIR_PROGRAM may name a program that was built before."
+    made = argparse.ArgumentParser(f"script/{name}", description=description, epilog=epilog)
     made.add_argument("--program", help=argparse.SUPPRESS)
     made.add_argument("--directory", type=Path, help=argparse.SUPPRESS)
     return made

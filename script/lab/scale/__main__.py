@@ -189,8 +189,8 @@ if __name__ == "__main__":
     options.add_argument("--simulator", help=argparse.SUPPRESS)
     options.add_argument("--targets", type=int, metavar="N", help="another size, without bounds")
     options.add_argument("--destinations", type=int, metavar="K", help="of each target (3)")
-    options.add_argument("--check", action="store_true", help="look only at what docs/scale.md says")
-    options.add_argument("all", nargs="?", choices=["all"])
+    options.add_argument("--check", action="store_true", help="look only at what docs/scale.md says, in seconds")
+    options.add_argument("all", nargs="?", choices=["all"], help=", ".join(map(str, ALL)) + " (the default)")
     given = options.parse_args()
     if given.check:
         sys.exit(document.main())
