@@ -70,13 +70,12 @@ def examples(readme: str) -> list[str]:
 
 
 def built_examples(kubectl: Path) -> list[list[Object]]:
-    """The objects of each example, built in a folder of its own beside a weir.yml."""
-    return [built_example(kubectl, text) for text in examples(README.read_text(encoding="utf-8"))]
-
-
-def built_example(kubectl: Path, text: str) -> list[Object]:
+    """The objects of each example, built in a folder beside a weir.yml."""
     with tempfile.TemporaryDirectory(dir=".build") as directory:
         small = os.path.relpath(KUBERNETES / "overlays/small", Path(directory).resolve())
         shutil.copy(KUBERNETES / "base/weir.yml", directory)
-        (Path(directory) / "kustomization.yml").write_text(text.replace("../small", small), encoding="utf-8")
-        return built(kubectl, Path(directory))
+        found = []
+        for text in examples(README.read_text(encoding="utf-8")):
+            (Path(directory) / "kustomization.yml").write_text(text.replace("../small", small), encoding="utf-8")
+            found.append(built(kubectl, Path(directory)))
+        return found

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from lab.client import get
 from lab.processes import Failure, Place, Process
+from lab.servers import write_anew
 
 RELOADED = 'msg="configuration reloaded"'
 STILL = 'msg="the configuration stays as it was"'
@@ -95,9 +96,7 @@ class Gateway:
 
     async def reload(self, config: str) -> float:
         """Has it read another file. Returns the seconds from the signal to the log line, by the time in that line."""
-        temporary = self.file.with_suffix(".new")
-        temporary.write_text(config)
-        temporary.rename(self.file)
+        write_anew(self.file, config)
         began = time.time()
         line = await self.hang_up()
         if STILL in line:

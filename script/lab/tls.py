@@ -21,7 +21,7 @@ class Pair:
         """The value of a listener's `tls`, in the form of YAML."""
         return f"{{ certificates: [{{ certificate: {self.certificate}, key: {self.key} }}] }}"
 
-    async def make(self, days: int = 30) -> None:
+    async def make(self, days: int = 30) -> "Pair":
         """Takes the place of what was there, as a renewal does: each file at once, the key first."""
         certificate, key = (path.with_name(f"{path.name}.new") for path in (self.certificate, self.key))
         await openssl(
@@ -31,6 +31,7 @@ class Pair:
         )
         key.rename(self.key)
         certificate.rename(self.certificate)
+        return self
 
     async def ends(self) -> int:
         """Seconds since 1970."""

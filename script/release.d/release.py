@@ -83,12 +83,12 @@ def main() -> int:
 
 def check_tree(wanted: Version, breaks: bool) -> None:
     lines = section(Path("CHANGELOG.md").read_text(encoding="utf-8"), UNRELEASED)
-    if lines is None or not any(notes(lines).lines.values()):
+    if lines is None or not any(notes(lines).values()):
         raise Refused(f"CHANGELOG.md: {UNRELEASED} has no lines; there is nothing to release")
     written = VERSION.search(Path("Sources/Weir/Weir.swift").read_text(encoding="utf-8"))
     if written is None:
         raise Refused("Sources/Weir/Weir.swift: no version was found")
-    check(Version.parsed(written[2]), wanted, breaks or notes(lines).breaks)
+    check(Version.parsed(written[2]), wanted, breaks or bool(notes(lines).get("Breaking")))
 
 
 def printed_breakages(report: Path) -> list[str]:

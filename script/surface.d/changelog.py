@@ -3,34 +3,19 @@
 import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Iterator
+from typing import Iterable
 
 from tables import code
 
 UNRELEASED = "Unreleased"
 ADDED, REMOVED, CHANGED = "added", "removed", "changed"
+Notes = dict[str, list[str]]
+"""The lines of a section by their headings."""
 
 
-@dataclass(frozen=True)
-class Notes:
-    """The lines of a section by their headings."""
-
-    lines: dict[str, list[str]]
-
-    def spans(self) -> Iterator[str]:
-        """Yields all code between backticks."""
-        for spans in self.bullets(list(self.lines)):
-            yield from spans
-
-    def bullets(self, headings: list[str]) -> Iterator[set[str]]:
-        """Yields the code of each line under some headings."""
-        for heading in headings:
-            for line in self.lines.get(heading, []):
-                yield set(code(line))
-
-    @property
-    def breaks(self) -> bool:
-        return bool(self.lines.get("Breaking"))
+def spans(notes: Notes, headings: Iterable[str]) -> list[set[str]]:
+    """The code between backticks of each line under some headings."""
+    return [set(code(line)) for heading in headings for line in notes.get(heading, [])]
 
 
 def section(text: str, title: str) -> str | None:
@@ -46,15 +31,15 @@ def section(text: str, title: str) -> str | None:
 def notes(text: str) -> Notes:
     """Reads a section's lines, each of which may be broken into several.
 
-    >>> notes("### Added\\n\\n- `a`, which is\\n  long\\n- b\\n\\n### Fixed\\n\\n- c").lines
+    >>> notes("### Added\\n\\n- `a`, which is\\n  long\\n- b\\n\\n### Fixed\\n\\n- c")
     {'Added': ['`a`, which is long', 'b'], 'Fixed': ['c']}
     """
-    lines: dict[str, list[str]] = {}
+    lines: Notes = {}
     for part in re.split(r"^### ", text, flags=re.MULTILINE)[1:]:
         heading, _, body = part.partition("\n")
         bullets = re.split(r"^- ", body, flags=re.MULTILINE)[1:]
         lines[heading.strip()] = [" ".join(bullet.split()) for bullet in bullets]
-    return Notes(lines)
+    return lines
 
 
 def released(text: str, version: str, date: str) -> str:
@@ -111,15 +96,15 @@ def unnamed(last: set[str], present: set[str], notes: Notes) -> list[str]:
     A metric, key or flag that is gone needs its exact name under Breaking:
 
     >>> gone = {"weir_x_total\\tcounter", "retry.limit\\tinteger", "probe --fail\\t", "Session\\tclass"}
-    >>> len(unnamed(gone, set(), Notes({"Breaking": ["`weir_*`, `retry`, `--fail`, Session"], "Changed": ["`weir_x_total`"]})))
+    >>> len(unnamed(gone, set(), {"Breaking": ["`weir_*`, `retry`, `--fail`, Session"], "Changed": ["`weir_x_total`"]}))
     4
-    >>> unnamed(gone, set(), Notes({"Breaking": ["`weir_x_total`", "`retry.limit`, `weir probe --fail`, `Session`"]}))
+    >>> unnamed(gone, set(), {"Breaking": ["`weir_x_total`", "`retry.limit`, `weir probe --fail`, `Session`"]})
     []
 
     So does a symbol, unless its type is gone too, or another one of its base name is new; then Changed will do:
 
     >>> gone = {"Session\\t", "Session.cancel(_:)\\t", "Store.add(_:)\\t"}
-    >>> notes = Notes({"Breaking": ["`Session`"], "Changed": ["`Store.add(_:)`, now with `add(_:at:)`"]})
+    >>> notes = {"Breaking": ["`Session`"], "Changed": ["`Store.add(_:)`, now with `add(_:at:)`"]}
     >>> unnamed(gone, set(), notes)
     ['Store.add(_:) is removed: write `Store.add(_:)` under Breaking']
     >>> unnamed(gone, {"Store.add(_:at:)\\t"}, notes)
@@ -127,33 +112,34 @@ def unnamed(last: set[str], present: set[str], notes: Notes) -> list[str]:
 
     An entry that has changed, as by a label more:
 
-    >>> unnamed({"weir_y_total\\tcounter a"}, {"weir_y_total\\tcounter a b"}, Notes({"Added": ["`weir_y_total`"]}))
+    >>> unnamed({"weir_y_total\\tcounter a"}, {"weir_y_total\\tcounter a b"}, {"Added": ["`weir_y_total`"]})
     ['weir_y_total is changed: write `weir_y_total` under Breaking or Changed']
 
     A new one may be named by its last part, its family, or its section or type if that is new too:
 
     >>> new = {"retry.limit\\t", "hedge\\t", "hedge.after\\t", "Session.cancel(_:)\\t", "weir_dns_total\\t"}
-    >>> unnamed({"retry\\t"}, new | {"retry\\t"}, Notes({"Added": ["`limit`, `hedge`, `cancel` and `weir_dns_*`"]}))
+    >>> unnamed({"retry\\t"}, new | {"retry\\t"}, {"Added": ["`limit`, `hedge`, `cancel` and `weir_dns_*`"]})
     []
-    >>> len(unnamed({"retry\\t"}, new | {"retry\\t"}, Notes({"Added": ["`retry`, hedge, `session` and `weir_d`"]})))
+    >>> len(unnamed({"retry\\t"}, new | {"retry\\t"}, {"Added": ["`retry`, hedge, `session` and `weir_d`"]}))
     4
     """
     all_changes, old = changes(last, present), by_name(last).keys()
     # A whole type or section needs one line.
     whole = {(change.kind, change.name) for change in all_changes if change.kind != CHANGED}
     new = {base_name(change.name) for change in all_changes if change.kind == ADDED}
+    named = set().union(*spans(notes, notes))
     problems = []
     for change in all_changes:
         if any((change.kind, parent) in whole for parent in parents(change.name)):
             continue
         if change.kind == ADDED:
             candidates = [change.name, *(parent for parent in parents(change.name) if parent not in old)]
-            if not any(names_addition(span, name) for span in notes.spans() for name in candidates):
+            if not any(names_addition(span, name) for span in named for name in candidates):
                 problems.append(f"{change.name} is new: name it under Added")
             continue
         replaced = "(" in change.name and base_name(change.name) in new
         headings = ["Breaking", "Changed"] if change.kind == CHANGED or replaced else ["Breaking"]
-        if not any(names_exactly(spans, change.name) for spans in notes.bullets(headings)):
+        if not any(names_exactly(of_line, change.name) for of_line in spans(notes, headings)):
             problems.append(f"{change.name} is {change.kind}: write `{change.name}` under {' or '.join(headings)}")
     return problems
 

@@ -25,8 +25,7 @@ SEEN = 25
 async def certificates(place: Place) -> list[Bar]:
     port = free_port()
     await nginx(place, [port])
-    pair = Pair(place.directory)
-    await pair.make()
+    pair = await Pair(place.directory).make()
     config = f"""listeners:
   - {{ name: edge, address: "127.0.0.1:{free_port()}", tls: {pair.listener} }}
 routes: [{{ name: all, upstream: "http://127.0.0.1:{port}" }}]
@@ -83,8 +82,7 @@ async def broken_pair(place: Place, gateway: Gateway, pair: Pair, config: str) -
     """Puts the key of another certificate in the place of the key, then mends that."""
     await gateway.reload(config)
     shown = pair.certificate.read_text()
-    other = Pair(place.directory, "other")
-    await other.make()
+    other = await Pair(place.directory, "other").make()
     before, gateway.read = failed_looks(await gateway.page()), gateway.process.log.stat().st_size
     other.key.rename(pair.key)
     noticed = await within(SEEN, lambda page: failed_looks(page) > before, gateway)

@@ -53,8 +53,7 @@ async def idle_clients(place: Place) -> list[Bar]:
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
     port = free_port()
     await nginx(place, [port])
-    pair = Pair(place.directory)
-    await pair.make()
+    pair = await Pair(place.directory).make()
     bars = []
     for scheme, tls, most in (("http", "", PLAIN_KIB), ("https", f", tls: {pair.listener}", TLS_KIB)):
         settings = "connections: 8192, timeouts: { idle: 1h, handshake: 60s }"
@@ -184,8 +183,7 @@ async def descriptors(place: Place) -> list[Bar]:
     port = free_port()
     await nginx(place, [port])
     silent = await Origin(Phase(state=HANGS)).start()
-    pair = Pair(place.directory)
-    await pair.make()
+    pair = await Pair(place.directory).make()
     doors = [Door("plain"), Door("proxied", proxy=True), Door("tls", pair.listener), Door("tls-too", pair.listener)]
     config = f"""listeners:
 {"".join(door.config for door in doors)}routes:

@@ -130,7 +130,6 @@ class Targets:
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / "targets.json"
-        self.directory = directory
         self.generation = 0
 
     async def replace(self, kind: str, port: int) -> None:
@@ -139,9 +138,9 @@ class Targets:
         if kind == "rename":
             write_anew(self.path, text)
         elif kind == "link":
-            file = self.directory / f"targets-{self.generation}.json"
+            file = self.path.parent / f"targets-{self.generation}.json"
             file.write_text(text)
-            link = self.directory / "link"
+            link = self.path.parent / "link"
             link.symlink_to(file.name)
             link.rename(self.path)
         elif kind == "broken":

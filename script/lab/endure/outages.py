@@ -57,9 +57,6 @@ class Rig:
     async def is_well(self) -> tuple[float | None, list[str]]:
         return await self.until(GONE, lambda told: not told)
 
-    def name(self, name: str) -> None:
-        self.names.say(name, "127.0.0.1")
-
     async def renew(self, days: int) -> None:
         await self.pair.make(days)
         await self.gateway.hang_up()
@@ -156,8 +153,8 @@ OUTAGES = [
         "a name is gone",
         "/found",
         "can't be looked up",
-        lambda rig: rig.name("another.test"),
-        lambda rig: rig.name("found.test"),
+        lambda rig: rig.names.say("another.test", "127.0.0.1"),
+        lambda rig: rig.names.say("found.test", "127.0.0.1"),
     ),
     trouble("it limits", "with 429", replace(WELL, status=429)),
     trouble("callers leave", "of callers leave", replace(WELL, service=0.3), patience=0.1),

@@ -65,10 +65,8 @@ async def good(title: str, address: str, seconds: float, **tls: Any) -> list[Bar
     client = steady(address, 1 / PACE, fields="Connection: close\r\n", **tls).begin()
     await asyncio.sleep(seconds)
     await client.end()
-    late, bad = (
-        quantile((call.took for call in client.calls), 0.99) or 0,
-        count(client.calls, lambda call: not call.good),
-    )
+    late = quantile((call.took for call in client.calls), 0.99) or 0
+    bad = count(client.calls, lambda call: not call.good)
     return [
         Bar(f"{title}: p99 {late * 1000:.0f} ms", late <= PACE),
         Bar(f"{bad} of {len(client.calls)} failed", bad == 0),
@@ -139,8 +137,7 @@ async def idle_pause(place: Place) -> list[Bar]:
 )
 async def slowloris(place: Place) -> list[Bar]:
     port = await origin(place)
-    pair = Pair(place.directory)
-    await pair.make()
+    pair = await Pair(place.directory).make()
     bars: list[Bar] = []
     for title, kinds, path, tls in (
         ("head", ["head"], "/", False),

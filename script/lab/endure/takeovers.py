@@ -39,14 +39,12 @@ async def under_load(place: Place, port: int, unix: Path, rounds: Callable[[], A
 async def config(place: Place, port: int, unix: Path) -> Path:
     upstream = free_port()
     await nginx(place, [upstream])
-    return place.file(
-        "weir.yml",
-        f"""listeners:
+    text = f"""listeners:
   - {{ name: tcp, address: "127.0.0.1:{port}" }}
   - {{ name: unix, address: "unix:{unix}" }}
 routes: [{{ name: all, upstream: "http://127.0.0.1:{upstream}" }}]
-""",
-    )
+"""
+    return place.file("weir.yml", text)
 
 
 async def ended(number: int) -> None:

@@ -33,8 +33,7 @@ async def ended(process: Process) -> int:
     f"{TUNNELS} idle WebSockets <= 32 MiB, to http and to https; as many with messages and pings, and {MEBIBYTES} MiB each way, byte for byte",
 )
 async def tunnels(place: Place) -> list[Bar]:
-    pair = Pair(place.directory)
-    await pair.make()
+    pair = await Pair(place.directory).make()
     plain, secure = free_port(), free_port()
     for name, arguments in (("server", [plain]), ("secure", [secure, pair.certificate, pair.key])):
         await (await client(place, name, "serve", *arguments)).accepts(f"127.0.0.1:{arguments[0]}")

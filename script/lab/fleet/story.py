@@ -33,6 +33,9 @@ def lost(name: str) -> Alert:
     return Alert("WeirScrapeFailing", "ticket", f"weir-{name}")
 
 
+EVERY_LOSS = {ALL_LOST, *map(lost, NAMES)}
+
+
 @dataclass(frozen=True)
 class Course:
     divisor: int
@@ -286,16 +289,13 @@ routes:
         """Both Alertmanagers know these alerts, and no others of the run's own."""
         end = time.monotonic() + 2 * self.course.scrape
         while True:
-            known = [await one.alerts() & self.every_loss() for one in self.alertmanagers]
+            known = [await one.alerts() & EVERY_LOSS for one in self.alertmanagers]
             if all(one == alerts for one in known):
                 return self.say(f"both Alertmanagers know of {sentence(alerts)}")
             if time.monotonic() > end:
                 self.note(f"the Alertmanagers do not agree: {sentence(known[0])} beside {sentence(known[1])}")
                 return
             await asyncio.sleep(0.5)
-
-    def every_loss(self) -> set[Alert]:
-        return {ALL_LOST} | {lost(name) for name in NAMES}
 
     async def watch(self) -> None:
         """Says what becomes of alerts in each Prometheus."""

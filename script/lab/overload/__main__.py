@@ -162,7 +162,7 @@ async def all_rows(given: argparse.Namespace, place: Place) -> list[str]:
     return measurement.failures(rows)
 
 
-async def in_short(place: Place) -> list[str]:
+async def in_short(_: argparse.Namespace, place: Place) -> list[str]:
     measurement = Measurement(place, len(SHORT))
     async with asyncio.TaskGroup() as group:
         for row in SHORT:
@@ -180,12 +180,6 @@ async def drawn(given: argparse.Namespace, place: Place) -> list[str]:
     picture.draw(given.picture, {name: measurement.outcomes[picture.ROW.name, name][0] for name in picture.GATEWAYS})
     print(f"drawn to {given.picture}")
     return []
-
-
-async def chosen_run(given: argparse.Namespace, place: Place) -> list[str]:
-    if given.short:
-        return await in_short(place)
-    return await (drawn(given, place) if given.picture else all_rows(given, place))
 
 
 def list_all() -> None:
@@ -224,4 +218,5 @@ if __name__ == "__main__":
     if given.list:
         list_all()
     else:
-        command.conduct("overload", given, lambda place: chosen_run(given, place))
+        run = in_short if given.short else drawn if given.picture else all_rows
+        command.conduct("overload", given, lambda place: run(given, place))
