@@ -20,7 +20,7 @@ from lab.processes import Failure, Place
 from lab.scale import document
 from lab.scale.expressions import keeping, relabelling, shipped
 from lab.scale.history import write
-from lab.scale.watched import Figures, Watched, held, lines
+from lab.scale.watched import Watched, held, lines
 
 SCRAPES = 45, 60
 WARM_UP, WATCHED = 120, 90
@@ -47,54 +47,47 @@ ALL = [Size(1000, 3), Size(60, 50), Size(1000, 50, relabelled=True)]
 BOUND = ALL[:2]
 
 
-class Scale:
-    def __init__(self, place: Place, simulator: str) -> None:
-        self.place = place
-        self.simulator = simulator
+async def measure(size: Size, place: Place, simulator: str) -> list[str]:
+    """The bounds that are missed."""
+    page = await gateway_page(place, size.destinations)
+    rules, series = shipped(), len(page.identities())
+    formula_holds(size, series)
+    if size.relabelled and not fits(size):
+        return []
+    steps = relabelling(keeping(rules)) if size.relabelled else []
+    targets = await simulate(size, page, place, simulator)
+    plain, zipped = await asyncio.to_thread(compare, targets[0], page)
+    prometheus = Watched(place, place.directory / "targets.json", steps)
+    try:
+        if not steps:
+            began = time.monotonic()
+            past = await write(page, rules, targets, int(time.time()), prometheus.directory)
+            seconds = time.monotonic() - began
+            print(f"{size}: a past of {past / 1e6:.0f} million samples took {seconds:.0f} s", flush=True)
+        await prometheus.begin()
+        scraping = await prometheus.watch_scrapes(*SCRAPES)
+        figures = await prometheus.watch(WARM_UP, WATCHED)
+    finally:
+        await place.stop()
+        # It has gigabytes.
+        shutil.rmtree(prometheus.directory)
+    figures.values |= {"plain": plain, "gzip": zipped, "series": series, "scraping": scraping}
+    for line in lines(str(size), size.targets, figures):
+        print(line, flush=True)
+    if figures.values["up"] != size.targets:
+        raise Failure(f"{figures.values['up']:.0f} of {size.targets} targets can be scraped")
+    return [f"{size}: MISSED: {bar}" for bar, holds in held(figures) if not holds] if size in BOUND else []
 
-    async def measure(self, size: Size) -> list[str]:
-        """The bounds that are missed."""
-        page = await gateway_page(self.place, size.destinations)
-        rules, series = shipped(), len(page.identities())
-        formula_holds(size, series)
-        if size.relabelled and not fits(size):
-            return []
-        steps = relabelling(keeping(rules)) if size.relabelled else []
-        targets = await self.simulate(size, page)
-        plain, zipped = await asyncio.to_thread(compare, targets[0], page)
-        prometheus = Watched(self.place, self.place.directory / "targets.json", steps)
-        try:
-            if not steps:
-                began = time.monotonic()
-                past = await write(page, rules, targets, int(time.time()), prometheus.directory)
-                seconds = time.monotonic() - began
-                print(f"{size}: a past of {past / 1e6:.0f} million samples took {seconds:.0f} s", flush=True)
-            await prometheus.begin()
-            scraping = await prometheus.watch_scrapes(*SCRAPES)
-            figures = await prometheus.watch(WARM_UP, WATCHED)
-        finally:
-            await self.place.stop()
-            # It has gigabytes.
-            shutil.rmtree(prometheus.directory)
-        figures.values |= {"plain": plain, "gzip": zipped, "series": series, "scraping": scraping}
-        for line in lines(str(size), size.targets, figures):
-            print(line, flush=True)
-        return self.judge(size, figures)
 
-    def judge(self, size: Size, figures: Figures) -> list[str]:
-        if figures.values["up"] != size.targets:
-            raise Failure(f"{figures.values['up']:.0f} of {size.targets} targets can be scraped")
-        return [f"{size}: MISSED: {bar}" for bar, holds in held(figures) if not holds] if size in BOUND else []
-
-    async def simulate(self, size: Size, page: Page) -> list[str]:
-        """Starts the targets. Returns their addresses."""
-        template = self.place.file(f"page-{size.destinations}.txt", page.text)
-        file = self.place.directory / "targets.json"
-        file.unlink(missing_ok=True)
-        registries = max(1, min(size.targets, SIMULATED // len(page.identities())))
-        command = (self.simulator, template, size.targets, registries, file)
-        await (await self.place.start("simulator", *command)).logged("targets=")
-        return [address for group in json.loads(file.read_text()) for address in group["targets"]]
+async def simulate(size: Size, page: Page, place: Place, simulator: str) -> list[str]:
+    """Starts the targets. Returns their addresses."""
+    template = place.file(f"page-{size.destinations}.txt", page.text)
+    file = place.directory / "targets.json"
+    file.unlink(missing_ok=True)
+    registries = max(1, min(size.targets, SIMULATED // len(page.identities())))
+    command = (simulator, template, size.targets, registries, file)
+    await (await place.start("simulator", *command)).logged("targets=")
+    return [address for group in json.loads(file.read_text()) for address in group["targets"]]
 
 
 def configuration(ports: list[int]) -> str:
@@ -180,8 +173,7 @@ async def run(place: Place, given: argparse.Namespace) -> list[str]:
     sizes = ALL
     if given.targets or given.destinations:
         sizes = [Size(given.targets or 1000, given.destinations or 3)]
-    scale = Scale(place, given.simulator)
-    return [missed for size in sizes for missed in await scale.measure(size)]
+    return [missed for size in sizes for missed in await measure(size, place, given.simulator)]
 
 
 if __name__ == "__main__":
