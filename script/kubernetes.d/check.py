@@ -34,9 +34,13 @@ def main() -> int:
 
     def problems(objects: list[Object], versions: tuple[str, ...]) -> list[str]:
         # The other checks read what has its shape.
-        return shape_problems(objects, versions) or [
-            *rule_problems(objects, groups), *settings.problems(objects, program), *security.problems(template(objects)["spec"]),
-        ]
+        if wrong := shape_problems(objects, versions):
+            return wrong
+        wrong = settings.problems(objects, program) + security.problems(template(objects)["spec"])
+        # Also after kustomize has written them anew.
+        if the("PrometheusRule", objects)["spec"]["groups"] != groups:
+            wrong.append("PrometheusRule: its groups are not those of deploy/prometheus/rules")
+        return wrong
 
     for overlay in sorted((KUBERNETES / "overlays").iterdir()):
         objects = built(kubectl, overlay)
@@ -55,12 +59,6 @@ def main() -> int:
     for problem in found:
         print(f"kubernetes: {problem}", file=sys.stderr)
     return 1 if found else 0
-
-
-def rule_problems(objects: list[Object], groups: list[Object]) -> list[str]:
-    """The rules are those of deploy/prometheus, also after kustomize has written them anew."""
-    same = the("PrometheusRule", objects)["spec"]["groups"] == groups
-    return [] if same else ["PrometheusRule: its groups are not those of deploy/prometheus/rules"]
 
 
 def shape_problems(objects: list[Object], versions: tuple[str, ...]) -> list[str]:

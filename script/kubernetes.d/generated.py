@@ -1,6 +1,7 @@
 """The parts of deploy/kubernetes that are made of others. script/kubernetes has them written."""
 
 import re
+import textwrap
 from pathlib import Path
 
 KUBERNETES = Path("deploy/kubernetes")
@@ -47,7 +48,7 @@ def prometheus_rule(files: list[str]) -> str:
     Traceback (most recent call last):
     ValueError: a file of rules has no line "groups:"
     """
-    return HEAD + "\n".join(indented(groups(file)) for file in files)
+    return HEAD + "\n".join(textwrap.indent(groups(file), "  ") for file in files)
 
 
 def groups(file: str) -> str:
@@ -56,10 +57,6 @@ def groups(file: str) -> str:
     if not key:
         raise ValueError('a file of rules has no line "groups:"')
     return lines.strip("\n") + "\n"
-
-
-def indented(lines: str) -> str:
-    return "".join("  " + line if line.strip() else line for line in lines.splitlines(keepends=True))
 
 
 def tagged(kustomization: str, tag: str) -> str:

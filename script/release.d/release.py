@@ -70,7 +70,10 @@ def main() -> int:
             case ["check", version]:
                 check_tree(Version.parsed(version), breaks=False)
             case ["check", version, report]:
-                check_tree(Version.parsed(version), breaks=bool(printed_breakages(Path(report))))
+                table = Path(".ci/surface/symbols").read_text(encoding="utf-8")
+                found = public_breakages(Path(report).read_text(encoding="utf-8"), table)
+                print("\n".join([f"{len(found)} breakages are public:", *found]))
+                check_tree(Version.parsed(version), breaks=bool(found))
             case ["apply", version, date, commit]:
                 apply(Version.parsed(version), date, commit)
             case _:
@@ -89,13 +92,6 @@ def check_tree(wanted: Version, breaks: bool) -> None:
     if written is None:
         raise Refused("Sources/Weir/Weir.swift: no version was found")
     check(Version.parsed(written[2]), wanted, breaks or bool(notes(lines).get("Breaking")))
-
-
-def printed_breakages(report: Path) -> list[str]:
-    table = Path(".ci/surface/symbols").read_text(encoding="utf-8")
-    found = public_breakages(report.read_text(encoding="utf-8"), table)
-    print("\n".join([f"{len(found)} breakages are public:", *found]))
-    return found
 
 
 def apply(version: Version, date: str, commit: str) -> None:

@@ -59,10 +59,6 @@ class Instance:
         if STILL in await self.gateway.hang_up():
             raise Failure(f"{self.gateway.process.name} did not reload: {self.gateway.process.tail()}")
 
-    async def started_requests(self) -> float:
-        """So many as its page counts."""
-        return (await self.gateway.page()).sum("weir_requests_started_total")
-
 
 class Balancer:
     """haproxy with the configuration that is shipped, at other ports."""

@@ -182,12 +182,6 @@ async def drawn(given: argparse.Namespace, place: Place) -> list[str]:
     return []
 
 
-def list_all() -> None:
-    for row in ALL:
-        print(f"{row.name:<14}{row.title}\n{'':<14}to reach: {'; '.join(map(str, row.bars))}")
-    print(f"\ngateways: {', '.join(NAMES)}")
-
-
 def options() -> argparse.ArgumentParser:
     made = command.options("overload", __doc__)
     made.add_argument("--rows", metavar="NAMES", help="only these rows, with commas between them")
@@ -216,7 +210,9 @@ def options() -> argparse.ArgumentParser:
 if __name__ == "__main__":
     given = command.parsed(options())
     if given.list:
-        list_all()
+        for row in ALL:
+            print(f"{row.name:<14}{row.title}\n{'':<14}to reach: {'; '.join(map(str, row.bars))}")
+        print(f"\ngateways: {', '.join(NAMES)}")
     else:
         run = in_short if given.short else drawn if given.picture else all_rows
         command.conduct("overload", given, lambda place: run(given, place))

@@ -99,12 +99,8 @@ async def write(page: Page, every: list[Rule], instances: list[str], now: int, d
                         tail = f"{int(series[2] * (PAST + (time - now) / TEMPLATE))} {time}\n"
                         file.write(tail.join(heads) + tail)
             file.write("# EOF\n")
-        await backfill(text, storage)
+        status, said = await output("promtool", "tsdb", "create-blocks-from", "openmetrics", "--quiet", text, storage)
+        if status:
+            raise Failure(f"promtool can't write the past: {said[-500:]}")
         begin = end
     return samples
-
-
-async def backfill(text: Path, storage: Path) -> None:
-    status, said = await output("promtool", "tsdb", "create-blocks-from", "openmetrics", "--quiet", text, storage)
-    if status:
-        raise Failure(f"promtool can't write the past: {said[-500:]}")

@@ -56,10 +56,6 @@ class Figures:
     def alerts(self) -> float:
         return sum(rule.each_round for name, rule in self.rules.items() if name.startswith("alerting "))
 
-    def dearest(self, count: int) -> list[tuple[str, Rules]]:
-        """The rules that take longest."""
-        return sorted(self.rules.items(), key=lambda item: -item[1].each_round)[:count]
-
     def add(self, groups: list[dict], durations: dict[str, float]) -> None:
         """The state of the rules by Prometheus, and the seconds of each group."""
         for group in groups:
@@ -148,7 +144,8 @@ def lines(size: str, targets: int, figures: Figures) -> Iterator[str]:
         f"{size}: in {SCRAPE} s all rules take {figures.all_rules():.2f} s, of which alerts {figures.alerts():.2f} s;"
         f" {value['missed']:.0f} evaluations were left out"
     )
-    for name, rules in [*figures.groups.items(), *figures.dearest(8)]:
+    dearest = sorted(figures.rules.items(), key=lambda item: -item[1].each_round)[:8]
+    for name, rules in [*figures.groups.items(), *dearest]:
         least, most = min(rules.seconds), max(rules.seconds)
         yield f"{size}:   {rules.median:7.3f} s ({least:.3f} to {most:.3f}) every {rules.interval:.0f} s: {name}"
     yield (
