@@ -38,7 +38,8 @@ final class Worker: Sendable {
 
   /// Makes the server of a listener on this worker's loop.
   func server(
-    for listener: Listener, _ settings: ListenerSettings, _ context: ListenerContext, limits: ServerLimits, tls: TLSSource?,
+    for listener: Listener, _ settings: ListenerSettings, _ context: ListenerContext, limits: ServerLimits,
+    tls: TLSSource?,
     tally: ServerTally, crowd: CrowdLog
   ) -> Server {
     Server(
