@@ -16,8 +16,7 @@ import jsonschema
 import kubernetes_validate
 import yaml
 
-import security
-import settings
+import requirements
 from generated import KUBERNETES, differing, rule_files, version
 from objects import README, Object, built, built_examples, container, named, template, the
 
@@ -26,7 +25,7 @@ Mistake = Callable[[list[Object]], object]
 
 
 def main() -> int:
-    kubectl, program = Path(sys.argv[1]), settings.Program.at(Path(sys.argv[2]), version())
+    kubectl, program = Path(sys.argv[1]), requirements.Program.at(Path(sys.argv[2]), version())
     groups = [group for file in rule_files() for group in yaml.safe_load(file.read_text(encoding="utf-8"))["groups"]]
     known = kubernetes_validate.utils.all_versions()
     oldest, newest = known[0], known[-1]
@@ -36,7 +35,7 @@ def main() -> int:
         # The other checks read what has its shape.
         if wrong := shape_problems(objects, versions):
             return wrong
-        wrong = settings.problems(objects, program) + security.problems(template(objects)["spec"])
+        wrong = requirements.problems(objects, program)
         # Also after kustomize has written them anew.
         if the("PrometheusRule", objects)["spec"]["groups"] != groups:
             wrong.append("PrometheusRule: its groups are not those of deploy/prometheus/rules")

@@ -1,5 +1,5 @@
-"""How objects name each other: labels, ports, namespaces and files; and the settings of weir: its image, flags and file, and the
-times of its end."""
+"""What has to hold for the objects of an overlay: how they name each other by labels, ports, namespaces and files; the settings of weir: its
+image, flags and file, and the times of its end; and the security of its pods."""
 
 import re
 import subprocess
@@ -14,6 +14,12 @@ from lab.rules import seconds
 from objects import Object, arguments, container, named, template, the
 
 NAMESPACE = "weir"
+USER = 65532
+"""The user of the image."""
+VOLUMES = {
+    "configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret",
+}
+PROFILES = ("RuntimeDefault", "Localhost")
 ACCESS_LOG = 5
 """Seconds for lines of the access log at the end, after the drain."""
 
@@ -48,7 +54,8 @@ def problems(objects: list[Object], program: Program) -> list[str]:
         found.append(f"the image is {container(objects)['image']}, and the version {program.version}: run script/kubernetes")
     if "replicas" in the("Deployment", objects)["spec"]:
         found.append("the Deployment has replicas, which the autoscaler decides")
-    found += link_problems(objects) + end_problems(objects, flags) + place_problems(objects, flags, file)
+    found += link_problems(objects) + security_problems(template(objects)["spec"])
+    found += end_problems(objects, flags) + place_problems(objects, flags, file)
     return found + program.problems(file)
 
 
@@ -132,3 +139,62 @@ def volume_problems(objects: list[Object]) -> list[str]:
     mounted = [volume["configMap"]["name"] for volume in template(objects)["spec"]["volumes"] if "configMap" in volume]
     found = [f"the pods mount the ConfigMap {other}, which is not there" for other in mounted if other != name]
     return found if name.startswith("weir-") else [*found, f"ConfigMap/{name}: its name has no hash of its files"]
+
+
+def security_problems(pod: Object) -> list[str]:
+    """The rules of restricted Pod Security (https://kubernetes.io/docs/concepts/security/pod-security-standards) that a pod's `spec`
+    breaks. A cluster's admission holds pods to them; two rules are our own: a read-only root, and no token.
+
+    >>> safe = {"automountServiceAccountToken": False,
+    ...   "securityContext": {"runAsNonRoot": True, "runAsUser": 65532, "seccompProfile": {"type": "RuntimeDefault"}},
+    ...   "containers": [{"name": "a", "securityContext": {"allowPrivilegeEscalation": False,
+    ...     "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}}]}
+    >>> security_problems(safe)
+    []
+    >>> security_problems(safe | {"hostNetwork": True, "volumes": [{"name": "v", "hostPath": {"path": "/"}}]})
+    ['hostNetwork is true', 'the volume v is a hostPath']
+    >>> for problem in security_problems({"containers": [{"name": "a", "ports": [{"containerPort": 1, "hostPort": 1}]}]}): print(problem)
+    the pod gets the token of a service account
+    a: hostPort is used
+    a: allowPrivilegeEscalation is not false
+    a: the capabilities are not dropped
+    a: runAsNonRoot is not true
+    a: runs as the user None, not 65532
+    a: the seccomp profile is None
+    a: the root file system can be written
+    """
+    found = [f"{key} is true" for key in ("hostNetwork", "hostPID", "hostIPC") if pod.get(key)]
+    for volume in pod.get("volumes", []):
+        found += [f"the volume {volume['name']} is a {kind}" for kind in volume.keys() - VOLUMES - {"name"}]
+    if pod.get("automountServiceAccountToken") is not False:
+        found.append("the pod gets the token of a service account")
+    shared = pod.get("securityContext", {})
+    if shared.get("sysctls"):
+        found.append("sysctls are set")
+    for kind in ("initContainers", "containers", "ephemeralContainers"):
+        for one in pod.get(kind, []):
+            found += [f"{one['name']}: {problem}" for problem in container_problems(one, shared)]
+    return found
+
+
+def container_problems(one: Object, shared: Object) -> list[str]:
+    own = one.get("securityContext", {})
+    both = shared | own
+    capabilities = own.get("capabilities", {})
+    user, profile = both.get("runAsUser"), both.get("seccompProfile", {}).get("type")
+    rules = [
+        (not any(port.get("hostPort") for port in one.get("ports", [])), "hostPort is used"),
+        (not own.get("privileged"), "privileged is true"),
+        (own.get("allowPrivilegeEscalation") is False, "allowPrivilegeEscalation is not false"),
+        ("ALL" in capabilities.get("drop", []), "the capabilities are not dropped"),
+        (set(capabilities.get("add", [])) <= {"NET_BIND_SERVICE"}, "capabilities are added"),
+        (own.get("procMount", "Default") == "Default", "procMount is set"),
+        (both.get("runAsNonRoot") is True, "runAsNonRoot is not true"),
+        (user == USER, f"runs as the user {user}, not {USER}"),
+        (profile in PROFILES, f"the seccomp profile is {profile}"),
+        (both.get("appArmorProfile", {}).get("type", PROFILES[0]) in PROFILES, "AppArmor is off"),
+        ("seLinuxOptions" not in both, "seLinuxOptions are set"),
+        (not both.get("windowsOptions", {}).get("hostProcess"), "hostProcess is true"),
+        (own.get("readOnlyRootFilesystem") is True, "the root file system can be written"),
+    ]
+    return [problem for holds, problem in rules if not holds]
