@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from lab.rules import seconds
+from lab.prometheus import seconds
 from objects import Object, arguments, container, named, template, the
 
 NAMESPACE = "weir"

@@ -12,7 +12,7 @@ from lab.client import get
 from lab.fleet.verdicts import Alert, alert
 from lab.gateway import STILL, Gateway
 from lab.processes import Failure, Place, free_address, free_port
-from lab.rules import shortened, swap
+from lab.prometheus import shortened, swap
 
 SHIPPED_PROXY = Path("deploy/haproxy/haproxy.cfg")
 NAMES = ("a", "b", "c")

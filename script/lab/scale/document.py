@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.rules import RULES
+from lab.prometheus import RULES
 from lab.scale.expressions import keeping, shipped, written
 from lab.scale.watched import SCRAPE
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lab.rules import RULES, seconds
+from lab.prometheus import RULES, seconds
 
 PHASE = "phase"
 """The label by whose values most series can be left out."""
