@@ -1,6 +1,6 @@
 """Checks deploy/kubernetes without a cluster. Called by script/kubernetes --check.
 
-    check.py KUBECTL PROGRAM
+    check.py KUBECTL PROGRAM VERSION
 
 The shape of objects is that of Kubernetes by kubernetes-validate, and that of the Prometheus operator by schemas of ours.
 """
@@ -17,7 +17,7 @@ import kubernetes_validate
 import yaml
 
 import requirements
-from generated import KUBERNETES, differing, rule_files, version
+from generated import KUBERNETES, differing, rule_files
 from objects import README, Object, built, built_examples, container, named, template, the
 
 OPERATOR = "monitoring.coreos.com/"
@@ -25,11 +25,11 @@ Mistake = Callable[[list[Object]], object]
 
 
 def main() -> int:
-    kubectl, program = Path(sys.argv[1]), requirements.Program.at(Path(sys.argv[2]), version())
+    kubectl, program = Path(sys.argv[1]), requirements.Program.at(Path(sys.argv[2]), sys.argv[3])
     groups = [group for file in rule_files() for group in yaml.safe_load(file.read_text(encoding="utf-8"))["groups"]]
     known = kubernetes_validate.utils.all_versions()
     oldest, newest = known[0], known[-1]
-    found = [f"{file}: is not what its sources make of it: run script/kubernetes" for file in differing()]
+    found = [f"{file}: is not what its sources make of it: run script/kubernetes" for file in differing(program.version)]
 
     def problems(objects: list[Object], versions: tuple[str, ...]) -> list[str]:
         # The other checks read what has its shape.

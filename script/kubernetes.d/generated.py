@@ -1,12 +1,12 @@
-"""The parts of deploy/kubernetes that are made of others. script/kubernetes has them written."""
+"""The parts of deploy/kubernetes that are made of others. script/kubernetes has them written: generated.py VERSION."""
 
 import re
+import sys
 import textwrap
 from pathlib import Path
 
 KUBERNETES = Path("deploy/kubernetes")
 RULES = Path("deploy/prometheus/rules")
-VERSION = Path("Sources/Weir/Weir.swift")
 
 HEAD = """\
 # Made by script/kubernetes of deploy/prometheus/rules: change those files, and run it.
@@ -19,13 +19,13 @@ spec:
 """
 
 
-def contents() -> dict[Path, str]:
+def contents(version: str) -> dict[Path, str]:
     """The files that are made, or partly made, with what they should hold."""
     kustomization = KUBERNETES / "base/kustomization.yml"
     rules = [file.read_text(encoding="utf-8") for file in rule_files()]
     return {
         KUBERNETES / "base/prometheusrule.yml": prometheus_rule(rules),
-        kustomization: tagged(kustomization.read_text(encoding="utf-8"), version()),
+        kustomization: tagged(kustomization.read_text(encoding="utf-8"), version),
     }
 
 
@@ -71,20 +71,13 @@ def tagged(kustomization: str, tag: str) -> str:
     return text
 
 
-def version() -> str:
-    found = re.search(r'static let version = "([^"]+)"', VERSION.read_text(encoding="utf-8"))
-    if not found:
-        raise ValueError(f"{VERSION}: no version was found")
-    return found[1]
-
-
-def differing() -> dict[Path, str]:
+def differing(version: str) -> dict[Path, str]:
     """The files that are not what their sources make of them, with what they should hold."""
-    return {file: text for file, text in contents().items()
+    return {file: text for file, text in contents(version).items()
             if not file.exists() or file.read_text(encoding="utf-8") != text}
 
 
 if __name__ == "__main__":
-    for file, text in differing().items():
+    for file, text in differing(sys.argv[1]).items():
         file.write_text(text, encoding="utf-8")
         print(f"{file} is written")

@@ -31,22 +31,18 @@ LONGEST = 3.0
 """Seconds of one fault."""
 
 
-class Faulty:
+class Faulty(Origin):
     """One of four endpoints: a fault begins and ends it."""
 
     def __init__(self, name: str) -> None:
+        super().__init__(WELL)
         self.name = name
-        self.origin = Origin(WELL)
-        self.port = self.origin.port
-
-    async def start(self) -> None:
-        await self.origin.start()
 
     async def fault(self, kind: str) -> None:
-        self.origin.becomes(FAULTS[kind])
+        self.becomes(FAULTS[kind])
 
     async def recover(self) -> None:
-        self.origin.becomes(WELL)
+        self.becomes(WELL)
 
 
 class Server:
@@ -58,10 +54,8 @@ class Server:
         self.place = place
         self.name = name
         self.port = free_port()
-        self.is_dead = False
 
     async def start(self) -> None:
-        self.is_dead = False
         if self.name == "nginx":
             self.process = await nginx(self.place, [self.port], body="$uri")
         else:
@@ -73,11 +67,10 @@ class Server:
         if kind == "hangs":
             self.process.process.send_signal(signal.SIGSTOP)
         else:
-            self.is_dead = True
             await self.process.end(signal.SIGKILL)
 
     async def recover(self) -> None:
-        if self.is_dead:
+        if self.process.process.returncode is not None:
             await self.start()
         else:
             self.process.process.send_signal(signal.SIGCONT)

@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from lab.client import get
 from lab.endure.rows import Bar, row
@@ -114,27 +115,23 @@ Act = Callable[[Rig], Awaitable[None] | None]
 @dataclass
 class Outage:
     name: str
-    path: str
     words: str
     """They tell of it."""
     begin: Act
     end: Act
+    path: str = "/single"
     rate: float = 40
     patience: float = 10
 
 
-def trouble(
-    name: str, words: str, phase: Phase, path: str = "/single", rate: float = 40, patience: float = 10
-) -> Outage:
+def trouble(name: str, words: str, phase: Phase, **more: Any) -> Outage:
     """An outage of the single origin."""
-    return Outage(
-        name, path, words, lambda rig: rig.single.becomes(phase), lambda rig: rig.single.becomes(WELL), rate, patience
-    )
+    return Outage(name, words, lambda rig: rig.single.becomes(phase), lambda rig: rig.single.becomes(WELL), **more)
 
 
 def own(name: str, words: str, begin: Act, end: Act) -> Outage:
     """An outage of the gateway itself."""
-    return Outage(name, "/fixed", words, begin, end, rate=5)
+    return Outage(name, words, begin, end, path="/fixed", rate=5)
 
 
 OUTAGES = [
@@ -144,17 +141,17 @@ OUTAGES = [
     trouble("a retry storm", "want a retry", replace(WELL, failing=0.5), path="/retried"),
     Outage(
         "one endpoint is out",
-        "/several",
         "1 of 3 endpoints is out",
         lambda rig: rig.several[1].becomes(DOWN),
         lambda rig: rig.several[1].becomes(WELL),
+        path="/several",
     ),
     Outage(
         "a name is gone",
-        "/found",
         "can't be looked up",
         lambda rig: rig.names.say("another.test", "127.0.0.1"),
         lambda rig: rig.names.say("found.test", "127.0.0.1"),
+        path="/found",
     ),
     trouble("it limits", "with 429", replace(WELL, status=429)),
     trouble("callers leave", "of callers leave", replace(WELL, service=0.3), patience=0.1),
