@@ -50,11 +50,6 @@ def container(objects: list[Object]) -> Object:
     return only
 
 
-def arguments(objects: list[Object]) -> dict[str, str]:
-    """The container's flags and their values."""
-    return dict(argument.partition("=")[::2] for argument in container(objects).get("args", []))
-
-
 def named(one: Object) -> str:
     return f"{one['kind']}/{one['metadata']['name']}"
 

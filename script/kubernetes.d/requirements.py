@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from lab.prometheus import seconds
-from objects import Object, arguments, container, named, template, the
+from objects import Object, container, named, template, the
 
 NAMESPACE = "weir"
 USER = 65532
@@ -48,7 +48,7 @@ class Program:
 
 def problems(objects: list[Object], program: Program) -> list[str]:
     file = the("ConfigMap", objects)["data"]["weir.yml"]
-    flags = arguments(objects)
+    flags = dict(argument.partition("=")[::2] for argument in container(objects).get("args", []))
     found = [f"weir serve has no flag {flag}" for flag in flags if flag not in program.flags]
     if container(objects)["image"] != f"weir:{program.version}":
         found.append(f"the image is {container(objects)['image']}, and the version {program.version}: run script/kubernetes")
@@ -77,16 +77,13 @@ def place_problems(objects: list[Object], flags: dict[str, str], file: str) -> l
     mounts = {f"{mount['mountPath']}/weir.yml" for mount in container(objects)["volumeMounts"]}
     if flags.get("--config.file") not in mounts:
         found.append(f"--config.file is not mounted: {', '.join(sorted(mounts))} is")
-    limit = container(objects).get("resources", {}).get("limits", {}).get("cpu")
+    resources = container(objects).get("resources", {})
+    limit = resources.get("limits", {}).get("cpu")
     if flags.get("--gateway.workers") != limit:
         found.append(f"there are {flags.get('--gateway.workers')} workers for {limit} cores")
-    return found + resource_problems(container(objects).get("resources", {}))
-
-
-def resource_problems(resources: dict[str, Any]) -> list[str]:
-    """Requests are what the autoscaler's percentage is of, and limits keep a pod from its neighbours' memory."""
-    return [f"resources.{kind} has no {name}" for kind in ("requests", "limits") for name in ("cpu", "memory")
-            if name not in resources.get(kind, {})]
+    # Requests are what the autoscaler's percentage is of, and limits keep a pod from its neighbours' memory.
+    return found + [f"resources.{kind} has no {name}" for kind in ("requests", "limits") for name in ("cpu", "memory")
+                    if name not in resources.get(kind, {})]
 
 
 def link_problems(objects: list[Object]) -> list[str]:

@@ -14,10 +14,7 @@ from lab.tls import any_certificate
 
 
 def connected(address: str, context: ssl.SSLContext | None) -> HTTPConnection:
-    if context:
-        made: HTTPConnection = HTTPSConnection(address, timeout=30, context=context)
-    else:
-        made = HTTPConnection(address, timeout=30)
+    made = HTTPSConnection(address, timeout=30, context=context) if context else HTTPConnection(address, timeout=30)
     made.connect()
     # One that was closed stays so.
     made.auto_open = 0

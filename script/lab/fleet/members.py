@@ -176,10 +176,6 @@ class Prometheus(prometheus.Prometheus):
 
 
 class Alertmanager(prometheus.Alertmanager):
-    def __init__(self, place: Place, replica: str, divisor: int) -> None:
-        super().__init__(place, f"alertmanager-{replica}", divisor)
-        self.replica = replica
-
     async def join(self, webhook: str, peer: str) -> None:
         await self.start(
             webhook,

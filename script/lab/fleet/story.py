@@ -77,7 +77,7 @@ class Story:
         self.balancer = Balancer(place, everyone)
         self.victoria = Victoria(place, "victoria-metrics")
         self.prometheus = [Prometheus(place, replica, everyone, course.divisor) for replica in REPLICAS]
-        self.alertmanagers = [Alertmanager(place, replica, course.divisor) for replica in REPLICAS]
+        self.alertmanagers = [Alertmanager(place, f"alertmanager-{replica}", course.divisor) for replica in REPLICAS]
         self.demand = steady(self.balancer.address, course.rate)
         self.webhook = Webhook(self.hear)
         self.messages: list[Message] = []
@@ -262,7 +262,7 @@ routes:
     def sender(self, url: str) -> str:
         for one in self.alertmanagers:
             if url.endswith(one.address.partition(":")[2]):
-                return f"Alertmanager {one.replica}"
+                return one.name.replace("alertmanager-", "Alertmanager ")
         return url
 
     def open_alerts(self) -> set[Alert]:

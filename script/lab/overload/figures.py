@@ -50,10 +50,6 @@ class Outcome:
         return [call for call in self.calls if call.refused]
 
     @property
-    def fault(self) -> tuple[float, float]:
-        return self.row.fault or (0, 0)
-
-    @property
     def warning(self) -> str:
         """How late the measurement itself was; empty if it was not."""
         parts = []
@@ -104,7 +100,7 @@ class Figure:
 FIGURES = {
     "good": Figure(lambda run: run.good_per_second(*run.row.window), "the number of good answers per second", RATE),
     "first": Figure(
-        lambda run: run.good_per_second(run.fault[0], run.fault[0] + 10),
+        lambda run: run.good_per_second(run.row.fault[0], run.row.fault[0] + 10),
         "the number of good answers per second in the first 10 s",
         RATE,
     ),
@@ -118,12 +114,12 @@ FIGURES = {
     "p50": Figure(lambda run: run.good_took(0.5), "the median time in seconds of good answers", seconds),
     "p99": Figure(lambda run: run.good_took(0.99), "the 99th percentile in seconds of good answers", seconds),
     "again": Figure(
-        lambda run: of.good_again(run.calls, run.fault[1], run.row.load.until) if run.row.fault else None,
+        lambda run: of.good_again(run.calls, run.row.fault[1], run.row.load.until) if any(run.row.fault) else None,
         "the time in seconds until answers were good again",
         "{:.2f} s".format,
     ),
     "heard": Figure(
-        lambda run: of.median_took(of.due_within(run.calls, *run.fault)),
+        lambda run: of.median_took(of.due_within(run.calls, *run.row.fault)),
         "the time in seconds until a caller heard anything (median)",
         seconds,
     ),
@@ -132,7 +128,7 @@ FIGURES = {
     "gave_up": Figure(lambda run: of.count(run.calls, lambda call: call.status == of.GAVE_UP)),
     "broken": Figure(lambda run: of.count(run.calls, lambda call: call.status == of.BROKEN)),
     "last_refusal": Figure(
-        lambda run: of.last_refusal(run.calls, run.fault[0]), "the time in seconds until the last refusal", seconds
+        lambda run: of.last_refusal(run.calls, run.row.fault[0]), "the time in seconds until the last refusal", seconds
     ),
     # Refusals of weir's load control without `Retry-After` or `X-No-Retry`.
     "bare": Figure(lambda run: of.count(run.calls, lambda call: call.reason != "" and not call.fields)),
@@ -163,7 +159,7 @@ def cell(row: Row, figures: Figures) -> str:
 
 def written(row: Row, name: str, value: Value) -> str:
     if value is None:
-        return f"over {row.load.until - row.fault[1] - 3:.0f} s" if name == "again" and row.fault else "-"
+        return f"over {row.load.until - row.fault[1] - 3:.0f} s" if name == "again" and any(row.fault) else "-"
     return value if isinstance(value, str) else FIGURES[name].written(value)
 
 

@@ -85,8 +85,8 @@ class Row:
     """The begin and end of the time in which good answers are counted."""
     shows: tuple[str, ...] = ("good",)
     bars: tuple[Bar, ...] = ()
-    fault: tuple[float, float] | None = None
-    """When the origin's fault or the overload begins and ends."""
+    fault: tuple[float, float] = (0, 0)
+    """When the origin's fault or the overload begins and ends, if there is one."""
     best: float | None = None
     """Good answers per second that are possible."""
     keys: tuple[str, ...] = ()
