@@ -7,8 +7,8 @@ endure with the decorator `row`, or an entry in overload/rows.py. Rows are made 
   which report
 - gateway: the weir that is measured, its page of metrics, and what the system tells of it
 - origin: the HTTP origin, which fails, hangs and is slow as models say; servers: nginx and dnsmasq; tls: certificates
-- client: one connection, several of them, and a GET; load: callers at their times or in a row, and wrk; clients: many that stay
+- client: one connection, several of them, and a GET; clients: many that stay
+- load: callers at their times or in a row, and wrk; the ends of their requests, and figures
 - prometheus: Prometheus, Alertmanager and VictoriaMetrics, with the shipped files in shorter time
-- calls: the ends of requests, and figures; picture: the common part of drawings
-- doctests: runs the examples of all modules
+- picture: the common part of drawings; doctests: runs the examples of all modules
 """

@@ -30,11 +30,6 @@ async def measure(row: Row, place: Place) -> list[Bar]:
     return bars
 
 
-def line(row: Row, bars: list[Bar]) -> str:
-    verdict = "ok" if all(bar.held for bar in bars) else "MISSED"
-    return f"| {row.name} | {row.before} | {row.to_be} | {'; '.join(map(str, bars))} | {verdict} |"
-
-
 def run(given: argparse.Namespace) -> int:
     lines, missed = ["| row | before | to be | measured | |", "|---|---|---|---|---|"], False
     for row in ROWS:
@@ -42,8 +37,9 @@ def run(given: argparse.Namespace) -> int:
             continue
         began, others = time.monotonic(), os.getloadavg()[0]
         bars = asyncio.run(measure(row, Place.empty(given.program, given.directory / row.name)))
-        missed = missed or not all(bar.held for bar in bars)
-        lines.append(line(row, bars))
+        verdict = "ok" if all(bar.held for bar in bars) else "MISSED"
+        missed = missed or verdict == "MISSED"
+        lines.append(f"| {row.name} | {row.before} | {row.to_be} | {'; '.join(map(str, bars))} | {verdict} |")
         print(f"# {row.name}: {time.monotonic() - began:.0f} s; the machine's load was {others:.1f} before", flush=True)
     print("\n".join(lines))
     (given.directory / "table.md").write_text("\n".join(lines) + "\n")

@@ -3,10 +3,9 @@
 import asyncio
 from collections import Counter
 
-from lab.calls import GAVE_UP, quantile
 from lab.endure.rows import Bar, row
 from lab.gateway import Gateway, Page, flow
-from lab.load import Request, Wrk, failed, send, steady
+from lab.load import GAVE_UP, Request, Wrk, failed, quantile, send, steady
 from lab.models import HANGS, Phase
 from lab.origin import Origin
 from lab.processes import Place, free_port

@@ -3,10 +3,9 @@
 import asyncio
 from typing import Any
 
-from lab.calls import count, quantile
 from lab.endure.rows import Bar, row
 from lab.gateway import Gateway
-from lab.load import steady
+from lab.load import count, quantile, steady
 from lab.processes import Place, Process, free_port
 from lab.servers import nginx
 from lab.tls import Pair, any_certificate

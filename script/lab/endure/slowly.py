@@ -25,10 +25,8 @@ GET = "GET {} HTTP/1.1\r\nHost: endure\r\n\r\n"
 BEGINNINGS: dict[str, str] = {
     "head": "GET / HTTP/1.1\r\nHost: endure\r\nX-Slow: ",
     "body": "POST / HTTP/1.1\r\nHost: endure\r\nContent-Length: 100000\r\n\r\n",
-    "reader": GET,
-    "sip": GET,
-    "pause": GET,
     "handshake": "",
+    **dict.fromkeys(("reader", "sip", "pause"), GET),
 }
 HELLO = client_hello()
 

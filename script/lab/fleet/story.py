@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from lab.calls import Call
 from lab.fleet import verdicts
 from lab.fleet.members import NAMES, REPLICAS, Alertmanager, Balancer, Instance, Prometheus
 from lab.fleet.verdicts import Alert, Message, Phase, alert, changes
-from lab.load import steady
+from lab.load import Call, steady
 from lab.processes import Failure, Place, free_port
 from lab.prometheus import Database, Victoria, Webhook
 from lab.servers import Names, nginx

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from lab import command
-from lab.calls import Call
+from lab.load import Call
 from lab.overload.figures import FIGURES, Outcome, Outcomes, failures, heading, line, print_table
 from lab.overload.gateways import NAMES, WEIR, available, start
 from lab.overload.rows import FLEET, HARM, HELP, SHORT, Row

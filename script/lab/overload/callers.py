@@ -12,8 +12,7 @@ import random
 import sys
 from dataclasses import dataclass
 
-from lab.calls import NORMAL
-from lab.load import Schedule
+from lab.load import NORMAL, Schedule
 from lab.processes import obey, tell
 
 AT_ONCE = 0.0005

@@ -8,8 +8,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from lab import calls as of
-from lab.calls import Call
+from lab import load as of
+from lab.load import Call
 from lab.overload.gateways import HAPROXY, NAMES, WEIR
 from lab.overload.rows import Row
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from matplotlib import pyplot
 from matplotlib.axes import Axes
 
-from lab.calls import GAVE_UP, Call, count, quantile
+from lab.load import GAVE_UP, Call, count, quantile
 from lab.models import Phase
 from lab.overload.callers import Load
 from lab.overload.figures import Outcome

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lab.gateway import LABEL, Page
 from lab.processes import Failure, output
-from lab.scale.expressions import Rule, Selector, selectors
+from lab.scale.expressions import Rule, selectors
 from lab.scale.watched import SCRAPE
 
 BLOCK = 7200
@@ -40,11 +40,8 @@ def looked_at(page: list[Series], every: list[Rule]) -> dict[int, list[Series]]:
     """
     found: dict[int, list[Series]] = {}
     wanted = [s for rule in every for s in selectors(rule.expression) if s.window]
-    by_metric: dict[str, list[Selector]] = {}
-    for selector in wanted:
-        by_metric.setdefault(selector.metric, []).append(selector)
     for series in [*page, *recorded(page, every)]:
-        windows = [s.window for s in by_metric.get(series[0], []) if s.matches(series[1])]
+        windows = [s.window for s in wanted if s.metric == series[0] and s.matches(series[1])]
         if windows:
             found.setdefault(max(windows), []).append(series)
     return found

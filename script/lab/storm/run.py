@@ -3,9 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from lab.calls import quantile
 from lab.gateway import Gateway
-from lab.load import steady
+from lab.load import quantile, steady
 from lab.models import Phase
 from lab.origin import Origin
 from lab.processes import Place, each_second
