@@ -90,18 +90,6 @@ frontend f
 """
 
 
-def config(ports: list[int]) -> str:
-    return f"""upstreams:
-  - name: chaos
-    endpoints: {flow([f"127.0.0.1:{port}" for port in ports])}
-    outlier: {{ consecutiveFailures: 3, ejectFor: 1s }}
-    check: {{ path: /healthz, interval: 500ms, timeout: 300ms, unhealthyAfter: 2, healthyAfter: 1 }}
-    slowStart: 1s
-routes:
-  - {{ name: chaos, upstream: chaos, timeout: 5s, retry: {{ limit: 1 }}, hedge: {{ after: 300ms }} }}
-"""
-
-
 async def harm(endpoints: list[Faulty | Server], until: float, chance: random.Random) -> None:
     """Two lanes of faults, so that at least two endpoints are well at any time."""
     well = list(endpoints)
@@ -157,7 +145,17 @@ async def run(place: Place, seconds: float, seed: int) -> list[str]:
     ]
     for endpoint in endpoints:
         await endpoint.start()
-    gateway = await Gateway.start(place, config([endpoint.port for endpoint in endpoints]))
+    addresses = flow([f"127.0.0.1:{endpoint.port}" for endpoint in endpoints])
+    config = f"""upstreams:
+  - name: chaos
+    endpoints: {addresses}
+    outlier: {{ consecutiveFailures: 3, ejectFor: 1s }}
+    check: {{ path: /healthz, interval: 500ms, timeout: 300ms, unhealthyAfter: 2, healthyAfter: 1 }}
+    slowStart: 1s
+routes:
+  - {{ name: chaos, upstream: chaos, timeout: 5s, retry: {{ limit: 1 }}, hedge: {{ after: 300ms }} }}
+"""
+    gateway = await Gateway.start(place, config)
     began = time.monotonic()
 
     # Half of the requests are ones that nothing may send twice.

@@ -36,15 +36,16 @@ async def under_load(place: Place, port: int, unix: Path, rounds: Callable[[], A
     ]
 
 
-async def config(place: Place, port: int, unix: Path) -> Path:
-    upstream = free_port()
+async def config(place: Place) -> tuple[int, Path, Path]:
+    """The port and the path at which it listens, and the file that says so."""
+    port, unix, upstream = free_port(), place.directory / "weir.sock", free_port()
     await nginx(place, [upstream])
     text = f"""listeners:
   - {{ name: tcp, address: "127.0.0.1:{port}" }}
   - {{ name: unix, address: "unix:{unix}" }}
 routes: [{{ name: all, upstream: "http://127.0.0.1:{upstream}" }}]
 """
-    return place.file("weir.yml", text)
+    return port, unix, place.file("weir.yml", text)
 
 
 async def ended(number: int) -> None:
@@ -62,8 +63,7 @@ async def ended(number: int) -> None:
 
 @row("takeovers", f"{ROUNDS} takeovers, wrk -c64 and {CALLERS} callers: 0 failed")
 async def takeovers(place: Place) -> list[Bar]:
-    port, unix = free_port(), place.directory / "weir.sock"
-    file = await config(place, port, unix)
+    port, unix, file = await config(place)
     process = (await Gateway.start(place, file)).process
     present = process.pid
 
@@ -98,8 +98,7 @@ async def count(process: Process, text: str, number: int) -> None:
 @row("activated-restarts", f"{ROUNDS} restarts with open sockets, wrk -c64 and {CALLERS} callers: 0 failed")
 async def restarts(place: Place) -> list[Bar]:
     """Here the row is the service manager, which has the sockets."""
-    port, unix = free_port(), place.directory / "weir.sock"
-    file = await config(place, port, unix)
+    port, unix, file = await config(place)
     tcp_socket = socket.create_server(("127.0.0.1", port), backlog=1024)
     unix_socket = socket.socket(socket.AF_UNIX)
     unix_socket.bind(str(unix))

@@ -76,7 +76,8 @@ class Demonstration:
         relief = [asyncio.create_task(self.relieve(run)) for run in self.runs]
         await self.go_on(plan.patience + plan.relief)
         await asyncio.gather(*relief)
-        await self.go_on(plan.resolve_within - plan.patience - plan.relief, unless=self.all_resolved)
+        rest = plan.resolve_within - plan.patience - plan.relief
+        await self.go_on(rest, unless=lambda: not any(alert == STORM for _, alert, _ in self.open))
         await self.go_on(plan.afterwards)
         for task in listening:
             task.cancel()
@@ -92,9 +93,6 @@ class Demonstration:
             await asyncio.sleep(self.plan.relief)
             run.callers.paused = False
             self.note(BACK, run.setup.name)
-
-    def all_resolved(self) -> bool:
-        return not any(alert == STORM for _, alert, _ in self.open)
 
     # Time passes
 
