@@ -39,8 +39,7 @@ final class Worker: Sendable {
   /// Makes the server of a listener on this worker's loop.
   func server(
     for listener: Listener, _ settings: ListenerSettings, _ context: ListenerContext, limits: ServerLimits,
-    tls: TLSSource?,
-    tally: ServerTally, crowd: CrowdLog
+    tls: TLSSource?, tally: ServerTally, crowd: CrowdLog
   ) -> Server {
     Server(
       listener: listener, loop: loop, limits: limits, handler: ListenerHandler(current, from: context),
