@@ -1,6 +1,7 @@
 import Dispatch
 import Synchronization
 import WeirIO
+import WeirTransport
 
 /// Applies a credential to requests and refreshes it once for all of them: before they are sent if the credential says
 /// that it needs a refresh, and when a response refuses them.
@@ -34,6 +35,8 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
   public let name: String?
   private let authenticator: AuthenticatorType
   private let hasWindow: Bool
+  /// Whether credentials say when the next one should be fetched.
+  private let ages: Bool
   let machine: Mutex<Machine>
   private let owner = RefreshScope.Owner()
   /// The queue on which the authenticator's `refresh` is called; it may block there.
@@ -53,7 +56,8 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
     self.authenticator = authenticator
     hasWindow = refreshWindow != nil
     let times = refreshWindow.map { RefreshTimes(interval: $0.interval, maximumAttempts: $0.maximumAttempts) }
-    machine = Mutex(Machine(credential: credential, times: times))
+    ages = Credential.self is any AgeingCredential.Type
+    machine = Mutex(Machine(credential: credential, times: times, ages: ages))
   }
 
   /// The credential that is applied to requests; if nil, they fail with ``AuthenticationError/missingCredential``.
@@ -100,17 +104,23 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
     _ completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
   ) {
     let look = machine.withLock { $0.look() }
-    let requiresRefresh = look.credential?.requiresRefresh ?? false
-    if look.isIdle, !requiresRefresh, let credential = look.credential {
+    let need = need(of: look.credential)
+    if look.isIdle, need == .none, let credential = look.credential {
       return completion(.success(applying(credential, to: urlRequest)))
     }
     let answer = PendingAnswer(of: request, completion)
-    adapt(urlRequest, in: context, answer, look, requiresRefresh)
+    adapt(urlRequest, in: context, answer, look, need)
+  }
+
+  private func need(of credential: Credential?) -> RefreshNeed {
+    guard let credential else { return .none }
+    if credential.requiresRefresh { return .now }
+    return ages && (credential as? any AgeingCredential)?.isAgeing == true ? .soon : .none
   }
 
   private func adapt(
     _ urlRequest: URLRequest, in context: SessionContext, _ answer: PendingAnswer<Result<URLRequest, any Error>>,
-    _ look: Machine.Look, _ requiresRefresh: Bool
+    _ look: Machine.Look, _ need: RefreshNeed
   ) {
     let waiter = RefreshWaiter(context: context, scope: answer.request?.refreshScope) { [weak self] outcome in
       switch outcome {
@@ -121,10 +131,13 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
       }
     }
     let (decision, count) = change {
-      $0.adapt(waiter, seen: look.version, requiresRefresh: requiresRefresh, at: .now)
+      $0.adapt(waiter, seen: look.version, need, at: .now)
     }
     switch decision {
-    case .apply(let credential): answer(.success(applying(credential, to: urlRequest)))
+    case .apply(let credential, let call):
+      if let call { refresh(call, for: waiter) }
+      answer(.success(applying(credential, to: urlRequest)))
+    case .refuse(let error): answer(.failure(error))
     case .wait(let ticket, let call): wait(waiter, answer, ticket, call, count)
     case .missingCredential: answer(.failure(AuthenticationError.missingCredential))
     case .excessiveRefresh:
@@ -139,7 +152,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
   ) {
     guard answer.isOpen else { return }
     let look = machine.withLock { $0.look() }
-    adapt(urlRequest, in: context, answer, look, look.credential?.requiresRefresh ?? false)
+    adapt(urlRequest, in: context, answer, look, need(of: look.credential))
   }
 
   private func applying(_ credential: Credential, to urlRequest: URLRequest) -> URLRequest {
@@ -203,7 +216,8 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
     switch decision {
     case .retry(let version): retry(request, with: version, answer)
     case .wait(let ticket, let call): wait(waiter, answer, ticket, call, count)
-    case .refuse(let error): answer(.doNotRetryWithError(error))
+    case .refuse(let error):
+      answer(.doNotRetryWithError(error is ExcessiveRefresh ? AuthenticationError.excessiveRefresh : error))
     case .missingCredential: answer(.doNotRetryWithError(AuthenticationError.missingCredential))
     case .excessiveRefresh:
       tell(context, .ended(after: 0, .excessive), count)
@@ -281,7 +295,11 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
       discards = authenticator.shouldDiscard(call.credential, afterRefreshFailure: error)
     }
     let ((hasEnded, action), count) = change { machine in
-      (machine.isRunning(call.number), machine.ended(call.number, result, discards: discards, at: .now))
+      let hadBegun = machine.isRunning(call.number)
+      let action = machine.ended(
+        call.number, result, discards: discards, retryAfter: (result.failure as? OAuth2Error)?.retryAfter,
+        random: .random(in: 0...1), at: .now)
+      return (hadBegun, action)
     }
     if hasEnded, let context {
       tell(context, .ended(after: duration, result.failure == nil ? .success : .failure), count)

@@ -5,6 +5,17 @@ public protocol AuthenticationCredential {
   var requiresRefresh: Bool { get }
 }
 
+/// A credential that knows when the next one should be fetched. An ``AuthenticationInterceptor`` then refreshes it while
+/// it is still good, and no request waits for that.
+///
+/// After a failed refresh no other one begins for a second, and for twice the time after each further failure, up to a
+/// minute. Meanwhile requests go on with the credential as long as it is good, and fail with the refresh's error after
+/// that. The interceptor's `RefreshWindow` counts only refreshes that a refusal has begun.
+public protocol AgeingCredential: AuthenticationCredential {
+  /// Whether the next use should begin a refresh, though the credential may still be good. Read for each attempt.
+  var isAgeing: Bool { get }
+}
+
 /// Applies one kind of credential to requests, and gets a new credential when one is needed.
 ///
 /// Used by an ``AuthenticationInterceptor``, which calls it from several threads and holds no lock during a call.

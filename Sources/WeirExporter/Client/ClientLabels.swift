@@ -96,20 +96,13 @@ enum EncodingLabel {
   }
 }
 
-/// The reason why an adapter failed: the values of `reason` in weir_adaptation_failures_total.
-///
-/// There are few, so that each adapter has all of them at zero from the start. The exact error belongs in the log.
-enum AdaptationFailure: String, CaseIterable, Sendable {
-  /// The adapter's own error: no credential, no key, a refusal.
-  case error
-  /// A resource that the adapter needed could not be fetched.
-  case transport = "transport_error"
-  case timeout
-  /// The answer that the adapter needed had an error status or could not be read.
-  case response = "bad_response"
-  case cancelled
-
+extension AdaptationFailure {
+  /// The exact error belongs in the log.
   init(_ error: any Error) {
+    if let refused = error as? OAuth2Error {
+      self = refused.reason
+      return
+    }
     if error is CancellationError {
       self = .cancelled
       return
