@@ -1,4 +1,5 @@
 import WeirHTTP
+package import WeirTransport
 
 /// The gateway's configuration, read and checked.
 package struct Configuration: Sendable, Equatable {
@@ -10,6 +11,8 @@ package struct Configuration: Sendable, Equatable {
   package var listeners: [ListenerSettings] = []
   /// The upstreams that routes may name, by name.
   package var upstreams: [NamedUpstream] = []
+  /// The credentials that routes and upstreams may name, in the order of the file. Their names are unique.
+  package var credentials: [CredentialSettings] = []
   /// The log of requests; nil without one.
   package var accessLog: AccessLogSettings?
   /// Nil if the fields of traces pass as they are.
@@ -19,6 +22,13 @@ package struct Configuration: Sendable, Equatable {
   /// Notes on parts that break no rule but are probably mistakes, in the order of the file. Those that come of a comparison
   /// of routes are behind the others.
   package var warnings: [ConfigurationProblem] = []
+  private var secrets = SecretFiles()
+
+  /// The files of the configuration that hold secrets, each with the path of its key. They don't count for equality.
+  package var secretFiles: [(key: String, file: SecretFile)] {
+    get { secrets.files }
+    set { secrets.files = newValue }
+  }
 
   package init(routes: [Route], upstreams: [NamedUpstream] = []) {
     self.routes = routes
@@ -40,6 +50,13 @@ package struct Configuration: Sendable, Equatable {
     // Cookie, Authorization and such are no concern: nothing reads like a name of letters alone.
     return names.filter { !$0.allSatisfy(\.isLetterOrDigit) }.sorted { $0.lexicographicallyPrecedes($1) }
   }
+}
+
+/// Files that are equal to any others: a configuration that is read again has other objects for the same files.
+private struct SecretFiles: Sendable, Equatable {
+  var files: [(key: String, file: SecretFile)] = []
+
+  static func == (left: Self, right: Self) -> Bool { true }
 }
 
 /// How traces go on through the gateway (W3C Trace Context).

@@ -1,4 +1,5 @@
 import WeirHTTP
+package import WeirTransport
 
 /// A route's changes to the header fields of requests or of responses, made after all others.
 package struct HeaderRules: Sendable, Equatable {
@@ -11,7 +12,10 @@ package struct HeaderRules: Sendable, Equatable {
 
 package struct HeaderRule: Sendable, Equatable {
   package var name: String
+  /// The text; empty if the value is a secret.
   package var value: String
+  /// The value, if it is a secret of a file. It is literal.
+  package var secret: Secret?
 }
 
 extension HeaderRules {

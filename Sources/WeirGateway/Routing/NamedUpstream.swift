@@ -23,6 +23,8 @@ package struct NamedUpstream: Sendable, Equatable {
   /// Nil if load control is off.
   package var overload: OverloadSettings? = .default
   package var destinationPolicy = DestinationPolicy.any
+  /// The name of the credential of requests that have none by their route; nil for none.
+  package var credential: String?
 
   package var name: String { target.host }
 

@@ -48,6 +48,8 @@ package struct Route: Sendable, Equatable {
   var clients: ClientRules?
   /// The credentials that clients need; nil for none.
   var auth: RouteAuth?
+  /// The name of the credential that requests get, but those to `fallback`; nil for that of their upstream.
+  package var credential: String?
   /// Whether requests have lines in the access log, if there is one.
   package var hasAccessLog = true
 
