@@ -66,6 +66,11 @@ package protocol TransportObserver: DestinationObserver {
 
   /// The exchange's destination and method are known, or it is known that it has none.
   func exchangeBegan(_ exchange: any TransportExchange)
+  /// A credential was waited for, or could not be had. The client's adapters tell their own observers.
+  ///
+  /// - Parameter failed: Why the exchange ends without one; nil if it goes on.
+  func exchange(
+    _ exchange: any TransportExchange, didAdaptUsing name: String, duration: Double, failed: AdaptationFailure?)
   /// A retry was granted and starts after this many seconds.
   func exchange(
     _ exchange: any TransportExchange, willRetryAfter delay: Double, source: RetryDelaySource, reason: RetryReason)
@@ -89,6 +94,12 @@ package protocol TransportObserver: DestinationObserver {
   /// An attempt that was on the wire is over and judged.
   func exchange(
     _ exchange: any TransportExchange, didEndAttempt number: Int, _ report: AttemptReport, error: (any LabelledError)?)
+}
+
+extension TransportObserver {
+  package func exchange(
+    _ exchange: any TransportExchange, didAdaptUsing name: String, duration: Double, failed: AdaptationFailure?
+  ) {}
 }
 
 /// An observer that several transports, each on its own loop, may share.

@@ -93,6 +93,12 @@ public struct OAuth2Error: Error, Sendable, Hashable, LocalizedError {
   public let retryAfter: TimeInterval?
 
   public var errorDescription: String? { text }
+
+  package init(reason: AdaptationFailure, text: String, retryAfter: TimeInterval?) {
+    self.reason = reason
+    self.text = text
+    self.retryAfter = retryAfter
+  }
 }
 
 /// Gets access tokens from a token service (OAuth 2.0), for an ``AuthenticationInterceptor``.
@@ -100,6 +106,13 @@ public final class OAuth2Authenticator: AsyncAuthenticator {
   private let settings: OAuth2Settings
 
   public init(_ settings: OAuth2Settings) { self.settings = settings }
+
+  /// The configuration of a session that does nothing but fetch tokens.
+  package static func sessionConfiguration(tls: TLSConfiguration?) -> SessionConfiguration {
+    var configuration = SessionConfiguration()
+    if let tls { configuration.tls = tls }
+    return configuration
+  }
 
   public func apply(_ token: OAuth2Token, to urlRequest: inout URLRequest) {
     urlRequest.headers.add(.authorization(bearerToken: token.accessToken))

@@ -9,6 +9,8 @@ final class SessionCore {
   let configuration: SessionConfiguration
   let monitors: CompositeEventMonitor
   @exclusivity(unchecked) private var trustRules: TrustRules?
+  /// The trust in servers by one name; nil for that of the transport.
+  let namedTrust: TransferTrust?
   let controls: DestinationControls
   let cookies: CookieHandling?
   private let table: DestinationTable
@@ -43,6 +45,7 @@ final class SessionCore {
     self.defect = defect
     self.configuration = configuration
     self.trustRules = trustRules
+    namedTrust = configuration.tls.serverName.map { TransferTrust(TLSOptions(configuration.tls), serverName: $0) }
     self.monitors = monitors
     self.table = table
     controls = DestinationControls(configuration)

@@ -75,6 +75,9 @@ public struct TLSConfiguration: Sendable {
   public var pinnedPublicKeys: [PublicKeyPin] = []
   /// The oldest TLS version that is accepted; default 1.2.
   public var minimumVersion = Version.tls12
+  /// The name asked for (SNI), which every server's certificate must have; nil: the URL's host. It does not hold for
+  /// hosts with an evaluator.
+  public var serverName: String?
   /// Whether hosts without an evaluator may have any certificate for any name, and whether evaluators may allow the
   /// same (``DisabledTrustEvaluator``). For tests.
   public var allowsInsecureServers = false

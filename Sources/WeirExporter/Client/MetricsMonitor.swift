@@ -95,6 +95,14 @@ public final class MetricsMonitor: InlineEventMonitor {
     _ = families.authRefreshWaiters.with(interceptor)
   }
 
+  /// Removes the series of an interceptor that is gone.
+  package func forget(interceptor: String) {
+    let gone = LabelChoice(["interceptor"], [[interceptor]])
+    families.authRefreshes.removeAll(gone)
+    families.authRefreshDuration.removeAll(gone)
+    families.authRefreshWaiters.removeAll(gone)
+  }
+
   // MARK: Events that the transport doesn't report
 
   public func request(_ request: Request, cache result: CacheResult) {
@@ -119,7 +127,10 @@ public final class MetricsMonitor: InlineEventMonitor {
     families.loopLag.with("session").observe(lag)
   }
 
-  public func session(_ session: Session, refresh event: RefreshEvent) {
+  public func session(_ session: Session, refresh event: RefreshEvent) { refresh(event) }
+
+  /// An event of a credential, whoever refreshes it.
+  package func refresh(_ event: RefreshEvent) {
     switch event.kind {
     case .began: prepare(interceptor: event.interceptor)
     case .waiting(let change): families.authRefreshWaiters.with(event.interceptor).increment(by: Double(change))
@@ -146,6 +157,12 @@ extension MetricsMonitor: SharedTransportObserver {
 
   package func exchangeBegan(_ exchange: any TransportExchange) {
     metrics(of: exchange).started(method: MethodLabel.of(exchange.method))
+  }
+
+  package func exchange(
+    _ exchange: any TransportExchange, didAdaptUsing name: String, duration: Double, failed: AdaptationFailure?
+  ) {
+    metrics(of: exchange).adapted(by: name, seconds: duration, failure: failed)
   }
 
   package func exchange(_ exchange: any TransportExchange, didSettle end: ExchangeEnd) {

@@ -9,7 +9,13 @@ import WeirTransport
 extension Forwarding: ExchangeRun {
   func change<Answer>(_ input: (inout ExchangeMachine) -> Answer) -> Answer { input(&machine) }
 
+  /// The present attempt waits for its credential here, as those of the client wait for adapters.
   func prepare() {
+    if let outgoing, outgoing.route.credential != nil, awaitsCredential(of: outgoing) { return }
+    isPrepared()
+  }
+
+  func isPrepared() {
     attempt = makeAttempt(machine.present)
     perform(machine.prepared())
   }
@@ -36,6 +42,7 @@ extension Forwarding: ExchangeRun {
   /// Asks the rules.
   func askForVerdict() {
     guard let outgoing else { return }
+    if isRepairable(attempt), repairs(attempt) { return }
     let elsewhere = attempt?.elsewhere()
     guard let wish = elsewhere ?? outgoing.rules.map({ self.decision(of: $0, about: outgoing) }) else {
       return perform(machine.decided(nil))
@@ -53,7 +60,8 @@ extension Forwarding: ExchangeRun {
       method: outgoing.method, status: attempt?.status, code: transferFailure?.code,
       isDestinationRefused: transferFailure?.isDestinationRefused ?? false)
     return rules.decision(
-      about: facts, isRetryable: rules.isRetryable(facts), retryCount: machine.retries - admission.connectRetries,
+      about: facts, isRetryable: rules.isRetryable(facts),
+      retryCount: machine.retries - admission.connectRetries - repairs,
       values: { [head] in head?.values(ofField: $0) ?? [] }, random: .random(in: 0..<1),
       now: Timestamp.now.seconds)
   }
@@ -70,7 +78,11 @@ extension Forwarding: ExchangeRun {
 
   var mayRunTwice: Bool { true }
 
-  func prepareRival() { startRival { number, keep in keep(makeAttempt(number)) } }
+  func prepareRival() {
+    // One that would have to wait comes too late.
+    if let outgoing, plan.secretFields(of: outgoing.route)?.isReady(at: .now) == false { return }
+    startRival { number, keep in keep(makeAttempt(number)) }
+  }
 
   func abandon(_ rival: Attempt) {
     lose(rival, TransferFailure(.cancelled, "the attempt is of no use any more"))
@@ -122,16 +134,19 @@ extension Forwarding: AttemptDelegate {
       return ended(attempt, TransferFailure(.requestBodyStreamExhausted, "the request's body can't be sent again"))
     }
     do {
-      try attempt.send(outgoing.spec, headers: headers(of: outgoing))
+      try attempt.send(outgoing.spec, headers: headers(of: outgoing, for: attempt))
     } catch {
       ended(attempt, TransferFailure(.cannotLoadFromNetwork, "libcurl could not be started: \(error)"))
     }
   }
 
   /// The fields of an attempt. Each has a place of its own in the trace.
-  private func headers(of outgoing: OutgoingRequest) -> PreparedHeaders {
+  private func headers(of outgoing: OutgoingRequest, for attempt: Attempt) -> PreparedHeaders {
     let trace = ids?.trace?.child(parent: plan.traceIDs.parent())
-    return outgoing.headers(retries: machine.retries, trace: trace)
+    let fields = plan.secretFields(of: outgoing.route)
+    let secrets = fields?.current()
+    if let fields { attempt.credentialVersion = fields.version }
+    return outgoing.headers(retries: machine.retries, trace: trace, secrets: secrets)
   }
 
   /// There is no endpoint for the attempt. One beside another just ends.
@@ -160,13 +175,17 @@ extension Forwarding: AttemptDelegate {
     // A switch that was asked for is a success.
     attempt.answered(switches ? 200 : head.status)
     if head.status == 429, let destination { plan.log.limited(destination) }
-    guard goesOn(attempt, status: head.status) else {
+    let isRepairable = head.status == 401 && isRepairable(attempt)
+    // In a race it is no better than a failure.
+    guard goesOn(attempt, status: isRepairable ? 503 : head.status) else {
+      if isRepairable { outgoing?.route.credential?.refused(attempt.credentialVersion, at: .now) }
       lose(attempt, nil)
       return .stop
     }
     self.head = head
     if switches { return openTunnel(attempt, head) }
-    perform(machine.headArrived(isRetryable: outgoing?.rules?.statusCodes.contains(head.status) ?? false))
+    let isRetryable = isRepairable || outgoing?.rules?.statusCodes.contains(head.status) ?? false
+    perform(machine.headArrived(isRetryable: isRetryable))
     return isResponseBad ? .stop : .proceed
   }
 

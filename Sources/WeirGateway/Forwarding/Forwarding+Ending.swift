@@ -50,10 +50,10 @@ extension Forwarding {
     if let seconds = answer.retryAfter { fields.add("Retry-After", String(seconds)) }
     for challenge in answer.challenges { fields.add("WWW-Authenticate", challenge) }
     if let codings = answer.acceptedCodings { fields.add("Accept-Encoding", codings) }
-    if let reason = answer.refusal {
-      fields.add("X-No-Retry", ShedReason.overload.rawValue)
+    if let refusal = answer.refusal {
+      fields.add("X-No-Retry", refusal.kind)
       // The field says that nothing was sent, which is not so if a retry was refused.
-      if tally.started == 0 { fields.add("X-Weir-Refused", reason.rawValue) }
+      if tally.started == 0 { fields.add("X-Weir-Refused", refusal.reason) }
     }
     addRequestID(to: &fields)
     exchange.respond(status: answer.status, fields: fields, text: answer.text)
@@ -115,7 +115,7 @@ extension Forwarding {
   /// Whether an operator should look at the failure: the gateway or the upstream could not do its part, and one of them
   /// says so. A client's mistakes and an application's own errors don't count.
   private var isFailure: Bool {
-    // Refusals of load control have lines of their own (``UpstreamLog``).
+    // Refusals have lines of their own (``UpstreamLog``, ``CredentialEvents``).
     guard !isClientGone, body.defect == nil, ownAnswer?.refusal == nil else { return false }
     switch status {
     case 502, 503, 504, 508: return true
@@ -225,15 +225,16 @@ extension Forwarding {
     logHidden(answer, outcome)
     admission = next
     outgoing = request.fallback(to: route, after: machine.retries, fields: fields)
-    machine = ExchangeMachine(mayRetry: route.mayConnectElsewhere)
+    machine = ExchangeMachine(mayRetry: route.mayConnectElsewhere || route.credential != nil)
     (failure, head, ending, grantedReason) = (nil, nil, nil, nil)
+    (repairs, ownCredential) = (0, 0)
     isResponseBad = false
     tally.begins(at: now)
     beginExchange(by: route)
     return true
   }
 
-  /// Logs the failure that a fallback hides. Refusals of load control have lines of their own.
+  /// Logs the failure that a fallback hides. Refusals have lines of their own.
   private func logHidden(_ answer: GatewayAnswer, _ outcome: GatewayOutcome) {
     if answer.refusal == nil { logFailure(outcome, status: answer.status, line: answer.line) }
   }

@@ -40,6 +40,12 @@ final class Forwarding {
   @exclusivity(unchecked) var tally = UpstreamTally()
   /// Whether the upstream has no endpoint, for which the request waits.
   @exclusivity(unchecked) private var awaitsEndpoints = false
+  /// The wait for a credential; nil without one.
+  @exclusivity(unchecked) var credentialWait: CredentialWait?
+  /// How often the request was sent again with another credential, as the upstream had refused the one before.
+  @exclusivity(unchecked) var repairs = 0
+  /// The version of the credential that was fetched for this request; 0 if none was.
+  @exclusivity(unchecked) var ownCredential: UInt64 = 0
   /// The reason why the next attempt was granted.
   @exclusivity(unchecked) var grantedReason: RetryReason?
   /// The request's trace and identifier; nil without any.
@@ -277,6 +283,7 @@ final class Forwarding {
   private func stopTimers() {
     exchange.loop.cancel(deadlineTimer)
     stopsWaitingForEndpoints()
+    if credentialWait != nil { endCredentialWait() }
     if grantedReason != nil { stopWaiting(for: .retry) }
     if machine.race != nil { stopWaiting(for: .hedge) }
   }
@@ -301,6 +308,7 @@ final class Forwarding {
   func deadlineIsOver() {
     // The timer stays armed at a stream's head, since the response may still be taken back.
     if streamBegan != nil { return }
+    if credentialWait != nil { return credentialIsLate() }
     if body.isAwaited && machine.stage != .passing || clientWait?.since != nil { return fail(.cancelled) }
     let seconds = outgoing?.route.timeout ?? 0
     fail(.transfer(TransferFailure(.timedOut, "the request took longer than its route allows (timeout: \(seconds) s)")))
@@ -326,7 +334,7 @@ final class Forwarding {
   private var hasGivenUp: Bool { isClientGone && exchange.hasClientLeft && !body.holdsUpstreamUp }
 
   private func noteAbandoned() {
-    guard hasGivenUp, !machine.stage.isEnding, attempt != nil || awaitsEndpoints, let destination else { return }
+    guard hasGivenUp, !machine.stage.isEnding, attempt != nil || awaitsEndpoints || credentialWait != nil, let destination else { return }
     let phase = machine.stage == .delaying ? .queue : attempt?.abandonedPhase ?? .queue
     observer?.exchange(self, abandonedIn: phase)
     plan.series[route].abandoned.increment()
@@ -377,6 +385,8 @@ extension Forwarding: TimerHandler {
       clientWaitIsOver(clientWait, at: now)
     } else if awaitsEndpoints {
       endpointsAreDue()
+    } else if credentialWait != nil {
+      credentialIsLate()
     } else {
       retryIsDue()
     }

@@ -84,6 +84,13 @@ final class ForwardingPlan: Sendable {
     }
   }
 
+  /// The names of the credentials that requests to upstreams get.
+  var credentials: [Destination: Set<String>] {
+    forwarding.reduce(into: [:]) { names, plan in
+      if let credential = plan.credential { names[plan.upstream.destination, default: []].insert(credential.name) }
+    }
+  }
+
   /// A name that no other gateway on the way has, so that a request that comes back is recognized.
   static func pseudonym(using random: inout some RandomNumberGenerator) -> String {
     let digits = String(UInt32.random(in: 0 ... .max, using: &random), radix: 16)
@@ -102,6 +109,7 @@ struct PlanContext: Sendable {
   let tunnels = Gates<String>()
   let limits = LimitRegistry()
   let gatekeepers = Gatekeepers()
+  let credentials: CredentialRegistry
 }
 
 /// A plan, and the state that one worker keeps while it follows the plan. Confined to the worker's loop.
@@ -128,6 +136,8 @@ final class ActivePlan {
   let noAdmission = ExchangeAdmission(DestinationControls(retryBudget: nil))
   /// By the numbers of routes' plans. They live as long as requests of this plan do.
   @exclusivity(unchecked) private var choices: [EndpointChoice?]
+  /// By the numbers of routes' plans; nil for one whose attempts need none.
+  private let secretFields: [SecretFields?]
   @exclusivity(unchecked) var traceIDs = TraceIDs()
   /// For choices among upstreams.
   @exclusivity(unchecked) var random = PickRandom(seed: .random(in: .min ... .max))
@@ -145,6 +155,9 @@ final class ActivePlan {
     self.slowClients = slowClients
     accessNames = plan.access.map { _ in AccessNames(plan) }
     log.access.follow(plan.access?.settings, plan.access?.writer)
+    var fields = [SecretFields?](repeating: nil, count: plan.planCount)
+    for route in plan.forwarding { fields[route.number] = SecretFields(route) }
+    secretFields = fields
     states = Array(repeating: nil, count: plan.planCount)
     choices = Array(repeating: nil, count: plan.planCount)
     cache = SeriesCache(metrics, routes: plan.table.routes.map(\.name))
@@ -195,6 +208,9 @@ final class ActivePlan {
       choices[route.number] = choice
     }
   }
+
+  /// The fields with secrets that a route's attempts get; nil without any.
+  func secretFields(of route: RoutePlan) -> SecretFields? { secretFields[route.number] }
 
   /// The choice among the endpoints of a route's upstream; nil if that is a URL.
   func choice(for route: RoutePlan) -> EndpointChoice? { choices[route.number] }

@@ -7,12 +7,36 @@ struct GatewayAnswer: Equatable, Sendable {
   let line: String
   /// Seconds after which the client may retry; nil if unknown.
   var retryAfter: Int?
-  /// Why load control refused the request; nil if it did not. No gateway on the way should retry a refused request.
-  var refusal: ShedReason?
+  /// Why the request was not sent; nil unless no gateway on the way should retry it.
+  var refusal: Refusal?
   /// The codings that a request's body may have; nil unless that is the reason.
   let acceptedCodings: String?
   /// The challenges to give credentials; empty for other answers.
   let challenges: [String]
+
+  /// Why a request was not sent.
+  enum Refusal: Equatable {
+    /// Load control refused it.
+    case load(ShedReason)
+    /// It has no credential.
+    case credential
+
+    /// The value of X-Weir-Refused.
+    var reason: String {
+      switch self {
+      case .load(let reason): reason.rawValue
+      case .credential: kind
+      }
+    }
+
+    /// The value of X-No-Retry.
+    var kind: String {
+      switch self {
+      case .load: ShedReason.overload.rawValue
+      case .credential: "credential"
+      }
+    }
+  }
 
   static let noRoute = GatewayAnswer(404, "no route matches this request")
   static let loop = GatewayAnswer(508, "this request has already passed this gateway")
@@ -70,7 +94,11 @@ struct GatewayAnswer: Equatable, Sendable {
     case .rejected(.overloaded(let reason, let seconds))?:
       self.init(503, Self.text(of: reason))
       retryAfter = Int(max(1, seconds.rounded(.up)))
-      refusal = reason
+      refusal = .load(reason)
+    case .unauthenticated(let refusal)?:
+      self.init(503, "there is no credential for the upstream")
+      retryAfter = Int(max(1, refusal.retryAfter.rounded(.up)))
+      self.refusal = .credential
     case .rejected(.noEndpoint)?:
       self.init(503, "the upstream has no endpoint")
       retryAfter = 1

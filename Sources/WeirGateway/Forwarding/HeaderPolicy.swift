@@ -75,6 +75,7 @@ final class HeaderPolicy: Sendable {
   private let replacesRequestID: Bool
 
   /// - Parameters:
+  ///   - credential: The name of the field that the route's credential writes; nil without one.
   ///   - upstream: The upstream of the route.
   ///   - host: The Host that an entry of `upstreams` asks for; nil for the endpoint's own.
   ///   - pseudonym: The name of this gateway in Via; a token.
@@ -82,26 +83,29 @@ final class HeaderPolicy: Sendable {
   ///   - believed: The names, in lower case, of fields that the configuration goes by.
   init(
     route: Route, upstream: Upstream, host: HostRewrite? = nil, pseudonym: String, ids: CorrelationSettings? = nil,
-    believed: [[UInt8]] = []
+    believed: [[UInt8]] = [], credential: [UInt8]? = nil
   ) {
-    let rules = route.headers
+    let rules = route.headers.leavingOut(credential)
     // Credentials for the route are none of the upstream's business.
     let credentials = route.auth?.forwards == false ? ["Authorization"] : []
-    let ruled = (rules.set.map(\.name) + rules.remove + credentials).map { Array(FieldSyntax.lowercased($0).utf8) }
+    let own = (rules.set.map(\.name) + rules.remove + credentials).map { Array(FieldSyntax.lowercased($0).utf8) }
+    let ruled = own + (credential.map { [$0.map(\.lowercased)] } ?? [])
     var first = HeaderBlock()
     var last = LastFields()
     let rewrite = route.rewriteHost ?? host
-    let own = upstream.isNamed ? nil : upstream.authority
-    let text = if case .text(let text)? = rewrite { text } else { own }
+    let authority = upstream.isNamed ? nil : upstream.authority
+    let text = if case .text(let text)? = rewrite { text } else { authority }
     if let text, rewrite != .client, !Self.has(ruled, "host") { first.append(name: "Host", value: text) }
     sendsClientsHost = rewrite == .client && !Self.has(ruled, "host")
-    hostInNeed = own
+    hostInNeed = authority
     if !Self.has(ruled, "x-forwarded-proto") {
       last.http.append(name: "X-Forwarded-Proto", value: "http")
       last.https.append(name: "X-Forwarded-Proto", value: "https")
     }
     var made: [FieldTemplate] = []
-    for template in (rules.set + rules.add).map({ FieldTemplate($0, route: route.name) }) {
+    // Secrets are added to each attempt (``SecretFields``).
+    for rule in rules.set + rules.add where rule.secret == nil {
+      let template = FieldTemplate(rule, route: route.name)
       guard let value = template.fixedValue else {
         made.append(template)
         continue

@@ -66,7 +66,9 @@ final class OutgoingRequest {
   /// The rules about retries; nil if there are none.
   var rules: RetryRules? { followsRules ? route.rules : nil }
   /// Whether anything may be retried.
-  var mayRetry: Bool { followsRules && route.rules != nil || route.mayConnectElsewhere }
+  var mayRetry: Bool {
+    followsRules && route.rules != nil || route.mayConnectElsewhere || route.credential != nil
+  }
 
   /// The transfer of one attempt.
   var spec: TransferSpec {
@@ -86,12 +88,12 @@ final class OutgoingRequest {
   }
 
   /// The fields of an attempt after `retries` retries at this upstream. The number of all retries, and the attempt's place
-  /// in the trace, are announced unless the route has a rule about the field.
-  func headers(retries: Int, trace: TraceContext? = nil) -> PreparedHeaders {
+  /// in the trace, are announced unless the route has a rule about the field. Fields with secrets come last.
+  func headers(retries: Int, trace: TraceContext? = nil, secrets: HeaderBlock? = nil) -> PreparedHeaders {
     let retries = retriesElsewhere + retries
     let announces = retries > 0 && route.headers.announcesRetries
     let trace = route.headers.announcesTraces ? trace : nil
-    guard announces || trace != nil else { return PreparedHeaders(fields) }
+    guard announces || trace != nil || secrets != nil else { return PreparedHeaders(fields) }
     var block = announces ? fieldsWithoutRetries : fields
     if announces {
       let number = String(min(retriesBefore + retries, AttemptHeader.maximum))
@@ -105,6 +107,7 @@ final class OutgoingRequest {
         block.append(name: "tracestate", value: state)
       }
     }
+    if let secrets { block.append(contentsOf: secrets) }
     return PreparedHeaders(block)
   }
 

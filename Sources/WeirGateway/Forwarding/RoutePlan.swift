@@ -34,6 +34,8 @@ final class RoutePlan: Sendable {
   let mayConnectElsewhere: Bool
   /// The answer in place of the gateway's own failures; nil without one.
   let fallback: ForwardingPlan.Fallback?
+  /// The credential of requests; nil without one.
+  let credential: OutboundCredential?
   /// What is done about content codings; nil for nothing.
   let coding: CodingPlan?
   /// What holds of requests that ask for another protocol; nil if they are like others.
@@ -41,7 +43,7 @@ final class RoutePlan: Sendable {
 
   private init(
     _ number: Int, _ route: Route, to upstream: Upstream, _ named: NamedUpstream?, _ maker: Maker,
-    _ fallback: ForwardingPlan.Fallback?
+    _ fallback: ForwardingPlan.Fallback?, isFallback: Bool
   ) {
     self.number = number
     joinsBaseLate = route.joinsBaseLate
@@ -60,9 +62,11 @@ final class RoutePlan: Sendable {
         maximumAge: named.connection.maximumAge, httpVersion: named.connection.httpVersion)
     }
     self.spec = spec
+    let credential = maker.context.credentials[isFallback ? named?.credential : route.credential ?? named?.credential]
+    self.credential = credential
     headers = HeaderPolicy(
       route: route, upstream: upstream, host: named?.host, pseudonym: maker.context.pseudonym,
-      ids: maker.idSettings, believed: maker.believed)
+      ids: maker.idSettings, believed: maker.believed, credential: credential?.field)
     rules = RetryRules(route.retry)
     controls =
       if let named {
@@ -128,17 +132,17 @@ final class RoutePlan: Sendable {
       guard let fallback = route.fallback else { return nil }
       let action: ForwardingPlan.Fallback.Action =
         switch fallback.action {
-        case .upstream(let upstream): .forward(plan(route, to: upstream, nil))
+        case .upstream(let upstream): .forward(plan(route, to: upstream, nil, isFallback: true))
         case .respond(let response): .answer(RouteAnswer(response, of: route))
         }
       return ForwardingPlan.Fallback(statusCodes: fallback.statusCodes, action: action)
     }
 
     private mutating func plan(
-      _ route: Route, to upstream: Upstream, _ fallback: ForwardingPlan.Fallback?
+      _ route: Route, to upstream: Upstream, _ fallback: ForwardingPlan.Fallback?, isFallback: Bool = false
     ) -> RoutePlan {
-      let plan = RoutePlan(
-        count, route, to: upstream, upstream.isNamed ? entries[upstream.host] : nil, self, fallback)
+      let named = upstream.isNamed ? entries[upstream.host] : nil
+      let plan = RoutePlan(count, route, to: upstream, named, self, fallback, isFallback: isFallback)
       count += 1
       upstreams[upstream.destination, default: []].formUnion(ControlGauges(of: plan.controls))
       return plan

@@ -49,17 +49,23 @@ package final class Gateway: Sendable {
     observer: (any SharedTransportObserver)? = nil, log: Logger
   ) throws {
     var random = SystemRandomNumberGenerator()
+    let credentials = CredentialRegistry(monitor: metrics.client, log: log)
     let context = PlanContext(
-      pseudonym: options.pseudonym ?? ForwardingPlan.pseudonym(using: &random), coders: Gate(limit: options.coders))
+      pseudonym: options.pseudonym ?? ForwardingPlan.pseudonym(using: &random), coders: Gate(limit: options.coders),
+      credentials: credentials)
     self.context = context
     self.metrics = metrics
     let logs = SharedLogs(log, window: options.failureWindow)
     self.logs = logs
     let destinations = DestinationTable()
     self.destinations = destinations
-    let registry = UpstreamRegistry(destinations, log: log, lag: { observer?.lagObserver(ofLoop: "control") })
+    let registry = UpstreamRegistry(
+      destinations, credentials: credentials, log: log, lag: { observer?.lagObserver(ofLoop: "control") })
     self.registry = registry
     present = Mutex(configuration.routes)
+    credentials.follow(configuration)
+    metrics.credentials.credentials.follow { [weak credentials] in credentials?.all.map { $0.report() } ?? [] }
+    metrics.credentials.files.follow { [weak credentials] in credentials?.files ?? [] }
     try registry.follow(configuration.upstreams)
     metrics.endpoints.source.follow { [weak registry] in registry.map { Array($0.all.values) } ?? [] }
     let accessLog = AccessLog(counters: { metrics.accessLog() }) { notice in
@@ -70,7 +76,8 @@ package final class Gateway: Sendable {
     let lines = try accessLog.prepare(configuration.accessLog)
     accessLog.commit(lines)
     let plan = ForwardingPlan(configuration, context, named: registry.all, accessLog: lines.writer)
-    metrics.prepare(plan.table.routes, refusals: plan.refusals, upstreams: plan.upstreams)
+    metrics.prepare(
+      plan.table.routes, refusals: plan.refusals, upstreams: plan.upstreams, credentials: plan.credentials)
     let share = min(max(1, options.connections / options.workers), ServerLimits.mostConnections)
     let workers = try (0..<options.workers).map { number in
       try Worker(
@@ -104,6 +111,9 @@ package final class Gateway: Sendable {
     (present.withLock { $0 }, Array(registry.all.values), listeners.all)
   }
 
+  /// The credentials of the present configuration, and the files that hold secrets.
+  var credentials: CredentialRegistry { context.credentials }
+
   /// The listeners with the addresses that were asked for.
   package var openListeners: [(address: SocketAddress, listener: Listener)] {
     listeners.all.map { ($0.settings.address, $0.listener) }
@@ -119,8 +129,13 @@ package final class Gateway: Sendable {
     listeners.start()
   }
 
-  /// Waits for the first answers of places that tell of endpoints, but no longer than five seconds.
-  package func findEndpoints() async { await registry.settle(within: 5) }
+  /// Waits for the first answers of places that tell of endpoints, and of token services, but no longer than five
+  /// seconds.
+  package func prepareUpstreams() async {
+    async let tokens: Void = context.credentials.settle(within: 5)
+    await registry.settle(within: 5)
+    await tokens
+  }
 
   /// Returns once all new requests follow `configuration`. Requests under way end by the old one. Throws if a listener
   /// can't be opened, or the loop of lookups and checks can't be made; then nothing has changed.
@@ -128,10 +143,12 @@ package final class Gateway: Sendable {
     let change = try listeners.prepare(configuration.listeners.isEmpty ? [standard] : configuration.listeners)
     let lines = try accessLog.prepare(configuration.accessLog)
     let before = Array(registry.all.values)
+    context.credentials.follow(configuration)
     try registry.follow(configuration.upstreams)
-    await findEndpoints()
+    await prepareUpstreams()
     let plan = ForwardingPlan(configuration, context, named: registry.all, accessLog: lines.writer)
-    metrics.prepare(plan.table.routes, refusals: plan.refusals, upstreams: plan.upstreams)
+    metrics.prepare(
+      plan.table.routes, refusals: plan.refusals, upstreams: plan.upstreams, credentials: plan.credentials)
     // A log that begins has its place before its first line; one that moves keeps the lines of requests under way.
     let begins = !accessLog.isOn
     if begins { accessLog.commit(lines) }
@@ -172,6 +189,7 @@ package final class Gateway: Sendable {
     await accessLog.finish(within: Self.accessLogTime)
     for worker in workers { worker.close() }
     registry.close()
+    context.credentials.close()
     // Events that were only counted are logged before the end.
     _ = logs.failures.windowsEnded(at: .distantFuture)
     logs.upstreams.end(at: .now)

@@ -20,6 +20,7 @@ package final class GatewayMetrics: Sendable {
   private let routeInfo: GaugeFamily<(String, String, String)>
   let endpoints: EndpointMetrics
   let listeners = ListenerMetrics()
+  let credentials = CredentialMetrics()
   let tls: TLSMetrics
   let tunnels: TunnelMetrics
   let limits: LimitMetrics
@@ -27,7 +28,7 @@ package final class GatewayMetrics: Sendable {
   let recent = RecentRequests()
   private let reloadSuccessful: Gauge
   private let reloadTime: Gauge
-  private let client: MetricsMonitor?
+  let client: MetricsMonitor?
   private let departed = Mutex(Departed())
 
   /// The series of every outcome of the maximum number of routes, and of as many routes that a reload has removed. A
@@ -81,6 +82,7 @@ package final class GatewayMetrics: Sendable {
     endpoints = EndpointMetrics(limit: endpointLimit)
     try registry.register(endpoints)
     try registry.register(listeners)
+    try registry.register(credentials)
     tls = try TLSMetrics(registry)
     tunnels = try TunnelMetrics(registry)
     limits = try LimitMetrics(registry)
@@ -132,9 +134,10 @@ package final class GatewayMetrics: Sendable {
   /// - Parameters:
   ///   - refusals: The outcomes that follow from limits and access rules, by route.
   ///   - upstreams: Each with the gauges of all limits that any route sets there.
+  ///   - credentials: The names of the credentials that requests to upstreams get.
   func prepare(
     _ routes: [Route], refusals: [String: [GatewayOutcome]] = [:], upstreams: [Destination: ControlGauges] = [:],
-    at now: MonotonicTime = .now
+    credentials: [Destination: Set<String>] = [:], at now: MonotonicTime = .now
   ) {
     func begin(_ outcomes: [GatewayOutcome], of route: String) {
       for outcome in outcomes { _ = requests.with(route, outcome.label) }
@@ -160,7 +163,10 @@ package final class GatewayMetrics: Sendable {
       for (route, outcomes) in refusals { begin(outcomes, of: route) }
       // In one order, so that beyond the limit of destinations all instances count the same ones together.
       let sorted = upstreams.keys.sorted { ($0.host, $0.port) < ($1.host, $1.port) }
-      for upstream in sorted { client?.prepare(upstream) }
+      for upstream in sorted {
+        client?.prepare(upstream)
+        for name in credentials[upstream] ?? [] { client?.prepare(adapter: name, for: upstream) }
+      }
     }
     for method in KnownMethod.allCases { _ = active.with(method.label, "http") }
   }

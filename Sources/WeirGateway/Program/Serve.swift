@@ -52,7 +52,7 @@ struct Serve {
         configuration, files.web ?? WebConfiguration(), files.probe, options, workers, shares, sockets, log, events)
       let loop = try EventLoop(name: "weir.signals")
       if let channel = environment.handedOver?.channel {
-        await servers.gateway.findEndpoints()
+        await servers.gateway.prepareUpstreams()
         await Predecessor.take(over: channel, on: loop)
         servers.start()
         // Not before it is ready: the process before this one was.
@@ -60,7 +60,7 @@ struct Serve {
         log.info("this process has taken over", [:])
       } else {
         try servers.showMetrics()
-        await servers.gateway.findEndpoints()
+        await servers.gateway.prepareUpstreams()
         servers.start()
       }
       warn(of: configuration)

@@ -10,6 +10,18 @@ package struct HeaderRules: Sendable, Equatable {
   package var remove: [String] = []
 }
 
+extension HeaderRules {
+  /// The rules without those that give a value to a field of this name, or of one that reads like it.
+  func leavingOut(_ name: [UInt8]?) -> HeaderRules {
+    guard let name = name?.map(\.lowercased) else { return self }
+    var rules = self
+    let isIt: (HeaderRule) -> Bool = { rule in rule.name.withOctets { $0.isNameForCGI(name) } }
+    rules.set.removeAll(where: isIt)
+    rules.add.removeAll(where: isIt)
+    return rules
+  }
+}
+
 package struct HeaderRule: Sendable, Equatable {
   package var name: String
   /// The text; empty if the value is a secret.

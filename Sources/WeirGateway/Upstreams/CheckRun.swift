@@ -19,17 +19,17 @@ final class CheckRun {
   ///
   /// - Parameter onEnd: Hears the outcome, never from within this call; nil if it says nothing about the endpoint.
   init(
-    _ spec: TransferSpec, _ terms: CheckTerms, by engines: Engines, advice: TransferAdvice,
-    onEnd: @escaping (CheckOutcome?) -> Void
+    _ spec: TransferSpec, _ headers: PreparedHeaders, _ check: EndpointCheck, by engines: Engines,
+    advice: TransferAdvice, onEnd: @escaping (CheckOutcome?) -> Void
   ) {
-    check = terms.check
+    self.check = check
     loop = engines.libcurl.loop
     self.advice = advice
     self.onEnd = onEnd
     if check.path == nil {
       dial = engines.dial(spec, receiver: self)
     } else {
-      transfer = engines.start(spec, headers: terms.headers, delegate: self)
+      transfer = engines.start(spec, headers: headers, delegate: self)
     }
     loop.schedule(timer, at: .now.advanced(bySeconds: check.timeout), handler: self)
   }
@@ -95,14 +95,23 @@ extension CheckRun: DialReceiver {
 final class CheckTerms {
   let upstream: NamedUpstream
   let check: EndpointCheck
-  let headers: PreparedHeaders
+  private let credential: OutboundCredential?
+  private let fields: HeaderBlock
+  /// The fields whose values are in files.
+  private let secrets: [HeaderRule]
   private let spec: TransferSpec
+  /// The version of the credential that the last check carried.
+  private var version: UInt64 = 0
+  /// When a check was last refused for its credential.
+  private var refused: MonotonicTime?
 
   /// Nil for an upstream without checks.
-  init?(_ upstream: NamedUpstream) {
+  init?(_ upstream: NamedUpstream, _ credential: OutboundCredential?) {
     guard let check = upstream.check else { return nil }
     self.upstream = upstream
     self.check = check
+    let credential = check.path == nil ? nil : credential
+    self.credential = credential
     var spec = TransferSpec(url: upstream.target.origin)
     spec.target = check.path
     spec.method = check.method
@@ -112,17 +121,41 @@ final class CheckTerms {
     spec.addressPolicy = upstream.destinationPolicy.rules
     self.spec = spec
     var block = HeaderBlock()
+    let own = HeaderRules(set: check.headers).leavingOut(credential?.field).set
+    secrets = own.filter { $0.secret != nil }
     if let host = check.host { block.append(name: "Host", value: host) }
-    if !check.headers.contains(where: { FieldSyntax.isSameName($0.name, "user-agent") }) {
+    if !own.contains(where: { FieldSyntax.isSameName($0.name, "user-agent") }) {
       block.append(name: "User-Agent", value: "weir/\(WeirInfo.version)")
     }
-    for header in check.headers { block.append(name: header.name, value: header.value) }
-    headers = PreparedHeaders(block)
+    for header in own where header.secret == nil { block.append(name: header.name, value: header.value) }
+    fields = block
+  }
+
+  /// The fields of a check that begins now; nil if its credential is not good.
+  func headers(at now: MonotonicTime) -> PreparedHeaders? {
+    var block = fields
+    for header in secrets { block.append(name: header.name, value: header.secret?.value ?? "") }
+    if let credential {
+      guard credential.isGood(at: now) else { return nil }
+      let value = credential.value()
+      version = value.version
+      credential.field.withUnsafeBytes { name in value.octets.withUnsafeBytes { block.append(name: name, value: $0) } }
+    }
+    return PreparedHeaders(block)
+  }
+
+  /// A check was answered with 401. Returns whether that is the credential's fault, which is believed once per interval:
+  /// another one comes then.
+  func wasRefused(at now: MonotonicTime) -> Bool {
+    if let refused, now.seconds(since: refused) < check.interval { return false }
+    guard let credential, credential.refused(version, at: now) else { return false }
+    refused = now
+    return true
   }
 
   /// Whether checks of the upstream, as a configuration has it now, are the same.
-  func holds(for upstream: NamedUpstream) -> Bool {
-    check == upstream.check && self.upstream.target == upstream.target && self.upstream.tls == upstream.tls
+  func holds(for upstream: NamedUpstream, with credential: OutboundCredential?) -> Bool {
+    (check.path == nil || self.credential === credential) && check == upstream.check && self.upstream.target == upstream.target && self.upstream.tls == upstream.tls
       && self.upstream.destinationPolicy == upstream.destinationPolicy
   }
 
@@ -143,6 +176,8 @@ struct CheckOutcome: Sendable, Equatable {
   let result: CheckResult
   /// Empty for a good check.
   let problem: String
+  /// Nil without an answer.
+  var status: Int?
 
   static let good = CheckOutcome(result: .good, problem: "")
 }
@@ -184,6 +219,6 @@ struct CheckAnswer: Sendable {
   func outcome(_ error: TransferError?, good statuses: [ClosedRange<Int>]) -> CheckOutcome? {
     guard let status, error == nil || error?.kind == .stopped else { return nil }
     if statuses.contains(where: { $0.contains(status) }) { return .good }
-    return CheckOutcome(result: .status, problem: "answered with status \(status)")
+    return CheckOutcome(result: .status, problem: "answered with status \(status)", status: status)
   }
 }

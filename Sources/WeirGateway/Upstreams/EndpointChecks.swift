@@ -9,6 +9,7 @@ final class EndpointChecks {
   static let limit = 64
 
   private let loop: EventLoop
+  private let credentials: CredentialRegistry
   private let log: Logger
   private var upstreams: [String: CheckedUpstream] = [:]
   private var endpoints: [Int: CheckedEndpoint] = [:]
@@ -17,7 +18,8 @@ final class EndpointChecks {
   /// Nil until the first check.
   private var engines: Engines?
 
-  init(log: Logger, on loop: EventLoop) {
+  init(_ credentials: CredentialRegistry, log: Logger, on loop: EventLoop) {
+    self.credentials = credentials
     self.log = log
     self.loop = loop
   }
@@ -28,13 +30,17 @@ final class EndpointChecks {
     let entries = Dictionary(entries.map { ($0.name, $0) }) { first, _ in first }
     for (name, upstream) in upstreams {
       let present = entries[name]?.upstream
-      if upstream.entry === entries[name], let present, upstream.terms.holds(for: present) { continue }
+      if upstream.entry === entries[name], let present,
+        upstream.terms.holds(for: present, with: credentials[present.credential])
+      {
+        continue
+      }
       end(upstream)
       // A check may have ended since the entry forgot its results.
       if let present, present.check == nil { upstream.entry.set.forgetChecks(at: now) }
     }
     for entry in entries.values where upstreams[entry.name] == nil {
-      guard let terms = CheckTerms(entry.upstream) else { continue }
+      guard let terms = CheckTerms(entry.upstream, credentials[entry.upstream.credential]) else { continue }
       let upstream = CheckedUpstream(entry, terms, watch: watch(entry.name))
       upstreams[entry.name] = upstream
       compare(upstream, at: now)
@@ -112,14 +118,18 @@ final class EndpointChecks {
   private func begin(_ endpoint: CheckedEndpoint) {
     guard endpoint.schedule.begin(random: .random(in: 0..<1), at: .now) else { return turns.leave(endpoint.number) }
     let terms = endpoint.upstream.terms
+    // Without a good token nothing is sent, which says nothing about the endpoint.
+    guard let headers = terms.headers(at: .now) else { return ended(endpoint, nil) }
     do throws(TransferError) {
       let engines = if let engines { engines } else { try Engines(loop: loop, options: Self.options, observer: nil) }
       self.engines = engines
       endpoint.run = CheckRun(
-        terms.spec(of: endpoint.endpoint), terms, by: engines,
+        terms.spec(of: endpoint.endpoint), headers, terms.check, by: engines,
         advice: TransferAdvice(options: Self.options, naming: .upstream)
       ) { [weak self, weak endpoint] outcome in
-        if let endpoint { self?.ended(endpoint, outcome) }
+        guard let endpoint else { return }
+        let isRefused = outcome?.status == 401 && terms.wasRefused(at: .now)
+        self?.ended(endpoint, isRefused ? nil : outcome)
       }
     } catch {
       // It is our own defect that no engine can be made.

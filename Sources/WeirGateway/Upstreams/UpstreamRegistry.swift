@@ -14,6 +14,7 @@ final class UpstreamRegistry: Sendable {
   }
 
   private let destinations: DestinationTable
+  private let credentials: CredentialRegistry
   private let mark: FileMark.Reader
   private let log: Logger
   private let lag: @Sendable () -> (@Sendable (Double) -> Void)?
@@ -25,10 +26,11 @@ final class UpstreamRegistry: Sendable {
   ///   - mark: Called by threads that nothing else waits for.
   ///   - lag: Makes the observer of the loop's lag, once there is the loop.
   init(
-    _ destinations: DestinationTable, mark: @escaping FileMark.Reader = { FileMark(ofFile: $0) }, log: Logger,
+    _ destinations: DestinationTable, credentials: CredentialRegistry, mark: @escaping FileMark.Reader = { FileMark(ofFile: $0) }, log: Logger,
     lag: @escaping @Sendable () -> (@Sendable (Double) -> Void)?
   ) {
     self.destinations = destinations
+    self.credentials = credentials
     self.mark = mark
     self.log = log
     self.lag = lag
@@ -105,7 +107,7 @@ final class UpstreamRegistry: Sendable {
     let made = LoopBound(
       Control(
         discovery: EndpointDiscovery(self, mark: mark, log: log, on: loop),
-        checks: EndpointChecks(log: log, on: loop)), on: loop)
+        checks: EndpointChecks(credentials, log: log, on: loop)), on: loop)
     control.withLock { $0 = made }
     return made
   }

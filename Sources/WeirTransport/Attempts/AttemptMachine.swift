@@ -64,6 +64,8 @@ package struct AttemptMachine: Sendable {
     package static let decoding = Holds(rawValue: 16)
     package static let sink = Holds(rawValue: 32)
     package static let cache = Holds(rawValue: 64)
+    /// The verdict about a retry waits for a credential.
+    package static let verdict = Holds(rawValue: 128)
   }
 
   /// Actions for the shell, in the order in which it must perform them.
@@ -204,7 +206,7 @@ package struct AttemptMachine: Sendable {
   /// The engine is done. Returns whether the end has to wait for the response's receiver, which may still fail the
   /// attempt.
   mutating func transferEnded(failed: Bool) -> Bool {
-    guard !failed, !holds.isDisjoint(with: [.decoding, .sink, .cache]) else { return false }
+    guard !failed, !holds.isDisjoint(with: [.decoding, .sink, .cache, .verdict]) else { return false }
     stage = .draining
     return true
   }

@@ -161,6 +161,9 @@ package struct RefreshMachine<Credential: Sendable, Waiter: Sendable>: Sendable 
     return begin(with: credential, isRefused: false, at: now) ?? nil
   }
 
+  /// What made the last refresh fail may be mended: the next one may begin at once.
+  package mutating func endSilence() { silence.end() }
+
   /// A request that nobody waits for was refused, such as a check. Returns nil if its credential has changed since, or
   /// another one is being fetched, or can't be yet.
   package mutating func refuse(seen version: Version, at now: MonotonicTime) -> Call? {

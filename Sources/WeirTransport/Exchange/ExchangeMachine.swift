@@ -145,6 +145,10 @@ package struct ExchangeMachine: Sendable {
     switch stage {
     case .discarding(let delay): return enter(.delaying, .wait(delay))
     case .trying, .passing: return failed && asks ? enter(.deciding(atHead: false), .decide) : settle()
+    // The verdict is still awaited, and is about this failure now.
+    case .deciding where failed:
+      stage = .deciding(atHead: false)
+      return .none
     case .idle, .preparing, .deciding, .delaying, .ending, .over: return .none
     }
   }

@@ -9,6 +9,8 @@ package enum ExchangeFailure: LabelledError, Hashable {
   case transfer(TransferFailure)
   /// The destination did not admit an attempt, of which nothing was sent.
   case rejected(Rejection)
+  /// The present attempt has no credential, and was not sent.
+  case unauthenticated(CredentialRefusal)
   /// The caller cancelled it.
   case cancelled
   /// The exchange's session or worker ended first.
@@ -18,6 +20,7 @@ package enum ExchangeFailure: LabelledError, Hashable {
     switch self {
     case .transfer(let failure): failure.code.label
     case .rejected(let rejection): rejection.label
+    case .unauthenticated(let refusal): refusal.reason.rawValue
     case .cancelled: "explicitly_cancelled"
     case .ended: "session_invalidated"
     }
@@ -28,6 +31,7 @@ package enum ExchangeFailure: LabelledError, Hashable {
     switch self {
     case .transfer(let failure): Redaction.errorText("The transfer failed: \(failure.text)")
     case .rejected(let rejection): "The request was not admitted. \(rejection.text)"
+    case .unauthenticated(let refusal): "There is no credential \(refusal.credential): \(refusal.text)"
     case .cancelled: "The request was cancelled."
     case .ended: "The session was invalidated."
     }

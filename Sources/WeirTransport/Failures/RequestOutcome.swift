@@ -60,6 +60,7 @@ extension RequestOutcome {
     case nil: self = (status ?? 0) >= 400 ? .httpError : .success
     case .transfer(let failure): self.init(failure.code, hadResponse: status != nil)
     case .rejected: self = .rejected
+    case .unauthenticated: self = .adaptationFailed
     case .cancelled: self = .cancelled
     case .ended: self = .sessionEnded
     }

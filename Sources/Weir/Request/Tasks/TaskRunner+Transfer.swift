@@ -64,7 +64,7 @@ extension TaskRunner {
     var spec = TransferSpec(url: hop.request.text, method: hop.request.method, body: body)
     spec.silenceTimeout = hop.request.timeout ?? core.configuration.timeoutIntervalForRequest
     spec.addressPolicy = core.configuration.destinationPolicy.rules
-    spec.trust = hop.trust?.trust
+    spec.trust = hop.trust?.trust ?? core.namedTrust
     // A pulled body is not certain to be there a second time.
     spec.canRepeatBody = if case .pulled = body { false } else { true }
     return spec

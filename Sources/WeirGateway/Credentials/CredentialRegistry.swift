@@ -1,0 +1,211 @@
+import Synchronization
+import Weir
+import WeirExporter
+import WeirIO
+import WeirTransport
+
+/// The credentials of all routes and upstreams. It outlives reloads, so that tokens stay. A session of the library's
+/// fetches them.
+final class CredentialRegistry: Sendable {
+  private struct State {
+    var entries: [String: OutboundCredential] = [:]
+    /// In the order of the configuration.
+    var order: [OutboundCredential] = []
+    /// By the TLS towards the token services.
+    var sessions: [UpstreamTLS?: Session] = [:]
+    var files: [(key: String, file: SecretFile)] = []
+  }
+
+  private let events: CredentialEvents
+  private let monitors: [any EventMonitor]
+  private let state = Mutex(State())
+
+  /// - Parameter monitor: Measures the requests to token services.
+  init(monitor: MetricsMonitor?, log: Logger) {
+    events = CredentialEvents(monitor: monitor, log: log)
+    monitors = monitor.map { [$0] } ?? []
+  }
+
+  deinit { close() }
+
+  /// The credential of this name, if something uses it.
+  subscript(name: String?) -> OutboundCredential? {
+    name.flatMap { name in state.withLock { $0.entries[name] } }
+  }
+
+  /// All that are used, in the order of the configuration.
+  var all: [OutboundCredential] { state.withLock { $0.order } }
+
+  /// The files that hold secrets, each with its key in the configuration.
+  var files: [(key: String, file: SecretFile)] { state.withLock { $0.files } }
+
+  /// Takes the credentials of a configuration that something uses. Those that it doesn't have go; one whose keys are the
+  /// same keeps its token, and one that has other secrets alone keeps it until there is a new one.
+  func follow(_ configuration: Configuration) {
+    let used = configuration.usedCredentials
+    let settings = configuration.credentials.filter { used.contains($0.name) }
+    for (key, file) in configuration.secretFiles { file.reportProblems { [events] in events.unusable(key, $0) } }
+    let (before, sessions) = state.withLock { ($0.entries, $0.sessions) }
+    var keptSessions: [UpstreamTLS?: Session] = [:]
+    func source(_ settings: CredentialSettings) -> OutboundCredential.TokenSource? {
+      guard case .oauth2(let oauth2, let tls, _) = settings.kind else { return nil }
+      let session = keptSessions[tls] ?? sessions[tls] ?? makeSession(tls)
+      keptSessions[tls] = session
+      return .init(authenticator: OAuth2Authenticator(oauth2), session: session)
+    }
+    var order: [OutboundCredential] = []
+    for settings in settings {
+      let source = source(settings)
+      if let old = before[settings.name], old.settings == settings {
+        order.append(old)
+      } else if let old = before[settings.name], source != nil, old.settings.differsInSecretsAlone(from: settings) {
+        old.follow(settings, source)
+        order.append(old)
+      } else {
+        let made = OutboundCredential(settings, source, events)
+        if source != nil { events.prepare(made.name) }
+        made.fetch()
+        order.append(made)
+      }
+    }
+    let gone = Set(before.keys).subtracting(order.map(\.name))
+    let present = order
+    let files = configuration.secretFiles
+    state.withLock { state in
+      state.entries = Dictionary(uniqueKeysWithValues: present.map { ($0.name, $0) })
+      state.order = present
+      state.sessions = keptSessions
+      state.files = files
+    }
+    for name in gone { events.forget(name) }
+  }
+
+  private func makeSession(_ tls: UpstreamTLS?) -> Session {
+    Session(configuration: OAuth2Authenticator.sessionConfiguration(tls: tls?.configuration), eventMonitors: monitors)
+  }
+
+  /// Waits until each has been fetched, or could not be.
+  func settle(within seconds: Double) async {
+    let end = MonotonicTime.now.advanced(bySeconds: seconds)
+    while all.contains(where: { !$0.isSettled }), MonotonicTime.now < end {
+      try? await Task.sleep(for: .milliseconds(5))
+    }
+  }
+
+  /// Ends requests for tokens.
+  func close() {
+    let sessions = state.withLock { state in
+      defer { state.sessions = [:] }
+      return state.sessions.values.map(\.self)
+    }
+    for session in sessions { session.invalidateAndCancel() }
+  }
+}
+
+extension Configuration {
+  /// The names of the credentials that something uses: a route that forwards, or an entry of `upstreams` that a route
+  /// names.
+  fileprivate var usedCredentials: Set<String> {
+    let named = Set(routes.flatMap(\.upstreams).filter(\.isNamed).map(\.host))
+    let entries = upstreams.filter { named.contains($0.name) }
+    return Set(routes.filter { !$0.upstreams.isEmpty }.compactMap(\.credential) + entries.compactMap(\.credential))
+  }
+}
+
+extension CredentialSettings {
+  /// Whether tokens are asked for in the same way but for the secrets that are given.
+  fileprivate func differsInSecretsAlone(from other: CredentialSettings) -> Bool {
+    guard case .oauth2(let own, let tls, let wait) = kind, case .oauth2(let others, tls, wait) = other.kind else {
+      return false
+    }
+    return own.withoutSecrets == others.withoutSecrets
+  }
+}
+
+extension OAuth2Settings {
+  fileprivate var withoutSecrets: OAuth2Settings {
+    var settings = self
+    settings.authentication =
+      switch authentication {
+      case .basic: .basic("")
+      case .post: .post("")
+      case .assertion: .assertion("")
+      default: .none
+      }
+    settings.grant =
+      switch grant {
+      case .jwtBearer: .jwtBearer(assertion: "")
+      case .tokenExchange(_, let type): .tokenExchange(subjectToken: "", subjectTokenType: type)
+      default: .clientCredentials
+      }
+    settings.parameters = parameters.mapValues { _ in "" }
+    return settings
+  }
+}
+
+extension UpstreamTLS {
+  /// The library's form of these settings.
+  var configuration: TLSConfiguration {
+    var configuration = TLSConfiguration()
+    if let authority { configuration.trustRoots = .pem(Data(authority)) }
+    if let certificate {
+      configuration.clientCertificate = .init(
+        certificate: .data(Data(certificate)), privateKey: key.map { .data(Data($0)) })
+    }
+    configuration.pinnedPublicKeys = pins
+    configuration.minimumVersion = minimumVersion
+    configuration.serverName = serverName
+    return configuration
+  }
+}
+
+/// Tells metrics and log of what happens to credentials.
+struct CredentialEvents: Sendable {
+  let monitor: MetricsMonitor?
+  let log: Logger
+
+  /// Makes the series at zero.
+  func prepare(_ name: String) { monitor?.prepare(interceptor: name) }
+
+  func forget(_ name: String) { monitor?.forget(interceptor: name) }
+
+  func began(_ name: String) { tell(name, .began) }
+
+  func waiting(_ name: String, change: Int) {
+    if change != 0 { tell(name, .waiting(change: change)) }
+  }
+
+  func ended(_ name: String, after seconds: Double, _ outcome: RefreshEvent.Outcome) {
+    tell(name, .ended(after: seconds, outcome))
+  }
+
+  private func tell(_ name: String, _ kind: RefreshEvent.Kind) {
+    monitor?.refresh(RefreshEvent(interceptor: name, kind: kind, waiters: 0))
+  }
+
+  func failed(_ name: String, _ failure: OAuth2Error, silence: Double) {
+    log.warn(
+      "no token for a credential",
+      [
+        "credential": .string(name), "reason": .string(failure.reason.rawValue), "error": .string(failure.text),
+        "retry_in": .seconds(silence),
+      ])
+  }
+
+  func recovered(_ name: String) { log.info("a credential is good again", ["credential": .string(name)]) }
+
+  func requestsRefused(_ refusal: CredentialRefusal, count: Int) {
+    log.warn(
+      "requests are refused, as there is no token",
+      [
+        "credential": .string(refusal.credential), "reason": .string(refusal.reason.rawValue),
+        "error": .string(refusal.text), "count": .integer(count),
+      ])
+  }
+
+  func unusable(_ key: String, _ problem: SecretFile.Problem) {
+    log.warn(
+      "a secret's file can't be used; what was read before stays in force",
+      ["key": .string(key), "file": .string(problem.path), "reason": .string(problem.reason)])
+  }
+}

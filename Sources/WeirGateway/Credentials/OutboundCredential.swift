@@ -1,0 +1,355 @@
+import Synchronization
+import Weir
+import WeirHTTP
+import WeirIO
+import WeirTransport
+
+/// A credential with which requests leave, as all workers share it. Its value is in a file or in the configuration, or it
+/// is a token, which is fetched here.
+final class OutboundCredential: Sendable {
+  typealias Machine = RefreshMachine<OAuth2Token, Waiter>
+
+  /// A request that waits for a token.
+  struct Waiter: Sendable {
+    let loop: EventLoop
+    let go: @Sendable (RefreshOutcome) -> Void
+  }
+
+  /// The answer to a request that is about to be sent.
+  enum Answer {
+    case ready
+    case wait(Machine.Ticket)
+    case refuse(CredentialRefusal)
+  }
+
+  /// The answer to a request whose credential the upstream has refused.
+  enum Repair {
+    /// The value has changed to this version since.
+    case again(UInt64)
+    case wait(Machine.Ticket)
+    /// There will be no other one.
+    case none
+  }
+
+  private struct State {
+    var settings: CredentialSettings
+    /// Nil unless tokens are fetched.
+    var source: TokenSource?
+    var machine: Machine
+    /// Why the last fetch has failed; nil if it has not.
+    var failure: OAuth2Error?
+    /// The version of the secrets with which the last fetch began.
+    var secrets: UInt64 = 0
+    var notes = CredentialNotes()
+  }
+
+  /// How tokens are fetched.
+  struct TokenSource: Sendable {
+    let authenticator: OAuth2Authenticator
+    let session: Session
+  }
+
+  let name: String
+  /// The name of the field that it writes.
+  let field: [UInt8]
+  /// The longest time in seconds for which a request waits for it.
+  let wait: Double
+  private let events: CredentialEvents
+  private let state: Mutex<State>
+  private let fetched = Atomic<UInt64>(0)
+  /// The value, unless it is a token.
+  private let secret: Secret?
+
+  /// - Parameter source: How tokens are fetched; nil for a value that is there.
+  init(_ settings: CredentialSettings, _ source: TokenSource?, _ events: CredentialEvents) {
+    name = settings.name
+    field = Array(settings.field.utf8)
+    self.events = events
+    var wait = 0.0
+    switch settings.kind {
+    case .oauth2(_, _, let seconds):
+      wait = seconds
+      secret = nil
+    case .field(_, let secret), .basic(_, let secret), .bearer(let secret): self.secret = secret
+    }
+    self.wait = wait
+    let times = RefreshTimes(interval: 30, maximumAttempts: 5)
+    state = Mutex(
+      State(settings: settings, source: source, machine: Machine(credential: OAuth2Token.none, times: times, ages: true)))
+  }
+
+  var settings: CredentialSettings { state.withLock { $0.settings } }
+
+  /// Takes settings that differ in secrets alone. The present token serves until there is one by the new ones.
+  func follow(_ settings: CredentialSettings, _ source: TokenSource?) {
+    state.withLock { state in
+      state.settings = settings
+      state.source = source
+      state.machine.endSilence()
+    }
+    fetch()
+  }
+
+  // MARK: The value
+
+  /// A number that changes with the value; 0 without one. One atomic load.
+  var version: UInt64 {
+    if let secret { secret.version &+ 1 } else { fetched.load(ordering: .acquiring) }
+  }
+
+  /// The value of the field, with its version, and until when it may be used without asking again.
+  func value() -> (octets: [UInt8], version: UInt64, until: MonotonicTime) {
+    guard let secret else {
+      let (token, version) = state.withLock { state in
+        let look = state.machine.look()
+        return (look.credential ?? .none, look.version)
+      }
+      return (Array("Bearer \(token.accessToken)".utf8), version, token.refreshFrom)
+    }
+    let version = version
+    return (Self.octets(of: secret, settings.kind), version, .distantFuture)
+  }
+
+  private static func octets(of secret: Secret, _ kind: CredentialSettings.Kind) -> [UInt8] {
+    switch kind {
+    case .basic(let user, _): Array("Basic \(Data(user.utf8 + [.colon] + secret.octets).base64EncodedString())".utf8)
+    case .bearer: Array("Bearer ".utf8) + secret.octets
+    case .field, .oauth2: secret.octets
+    }
+  }
+
+  /// Whether the value may be sent at `now`, if it is a token: checks don't fetch one.
+  func isGood(at now: MonotonicTime) -> Bool {
+    secret != nil || state.withLock { ($0.machine.look().credential ?? .none).expires > now }
+  }
+
+  // MARK: Requests
+
+  /// A request is about to be sent, and the token is to be fetched, or soon will be.
+  func adapt(at now: MonotonicTime, _ waiter: Waiter) -> Answer {
+    if secret != nil { return .ready }
+    let (answer, refusal) = state.withLock { state -> (Machine.AdaptAnswer, CredentialRefusal?) in
+      // Other secrets may be good.
+      if state.failure != nil, state.settings.secretVersion != state.secrets { state.machine.endSilence() }
+      let look = state.machine.look()
+      let answer = state.machine.adapt(waiter, seen: look.version, Self.need(of: look.credential, at: now), at: now)
+      guard case .refuse(let error) = answer else { return (answer, nil) }
+      return (answer, self.refusal(error, state.machine, at: now))
+    }
+    switch answer {
+    case .apply(_, let call):
+      begin(call)
+      return .ready
+    case .wait(let ticket, let call):
+      events.waiting(name, change: 1)
+      begin(call)
+      return .wait(ticket)
+    case .refuse, .missingCredential, .excessiveRefresh, .lookAgain:
+      return .refuse(refusal ?? lateness(at: now))
+    }
+  }
+
+  /// The upstream has refused a request that carried this version.
+  func repair(_ version: UInt64, at now: MonotonicTime, _ waiter: Waiter) -> Repair {
+    if secret != nil { return version == self.version ? .none : .again(self.version) }
+    switch state.withLock({ $0.machine.retry(waiter, seen: version, at: now) }) {
+    case .retry(let version): return .again(version)
+    case .wait(let ticket, let call):
+      events.waiting(name, change: 1)
+      begin(call)
+      return .wait(ticket)
+    case .excessiveRefresh:
+      events.ended(name, after: 0, .excessive)
+      return .none
+    case .refuse, .missingCredential: return .none
+    }
+  }
+
+  /// The same for a request that can't be sent again, or is a check. Returns whether another value comes, or has come.
+  @discardableResult
+  func refused(_ version: UInt64, at now: MonotonicTime) -> Bool {
+    if secret != nil { return version != self.version }
+    let (call, isOutdated) = state.withLock { state in
+      (state.machine.refuse(seen: version, at: now), state.machine.look().version != version)
+    }
+    begin(call)
+    return call != nil || isOutdated
+  }
+
+  /// A request waits no longer.
+  func leave(_ ticket: Machine.Ticket) {
+    if state.withLock({ $0.machine.leave(ticket) }) != nil { events.waiting(name, change: -1) }
+  }
+
+  private static func need(of token: OAuth2Token?, at now: MonotonicTime) -> RefreshNeed {
+    guard let token, token.expires > now else { return .now }
+    return token.refreshFrom > now ? .none : .soon
+  }
+
+  /// The refusal of a request for which there is no token, with the seconds until there may be one.
+  func refusal(_ error: any Error, at now: MonotonicTime = .now) -> CredentialRefusal {
+    state.withLock { refusal(error, $0.machine, at: now) }
+  }
+
+  /// The refusal of a request that has waited for as long as it may.
+  func lateness(at now: MonotonicTime) -> CredentialRefusal { refusal(OAuth2Error.late, at: now) }
+
+  private func refusal(_ error: any Error, _ machine: Machine, at now: MonotonicTime) -> CredentialRefusal {
+    let known = error as? OAuth2Error
+    return CredentialRefusal(
+      credential: name, reason: known?.reason ?? .error, text: known?.text ?? "\(error)",
+      retryAfter: machine.silenceLeft(at: now))
+  }
+
+  /// A request was refused, for want of a token.
+  func noteRefused(_ refusal: CredentialRefusal, at now: MonotonicTime = .now) {
+    if let count = state.withLock({ $0.notes.refused(at: now) }) { events.requestsRefused(refusal, count: count) }
+  }
+
+  // MARK: Fetching
+
+  /// Fetches a token that nobody waits for, unless one is being fetched, or can't be yet.
+  func fetch(at now: MonotonicTime = .now) {
+    if secret == nil { begin(state.withLock { $0.machine.fetch(at: now) }) }
+  }
+
+  private func begin(_ call: Machine.Call?) {
+    guard let call else { return }
+    events.began(name)
+    let began = MonotonicTime.now
+    Task { [self] in
+      let result: Result<OAuth2Token, any Error>
+      let source = state.withLock { state in
+        state.secrets = state.settings.secretVersion
+        return state.source
+      }
+      if let source {
+        do {
+          result = .success(try await source.authenticator.refresh(call.credential, for: source.session))
+        } catch {
+          result = .failure(error)
+        }
+      } else {
+        result = .failure(OAuth2Error.late)
+      }
+      ended(call, result, after: MonotonicTime.now.seconds(since: began))
+    }
+  }
+
+  private func ended(_ call: Machine.Call, _ result: Result<OAuth2Token, any Error>, after seconds: Double) {
+    let now = MonotonicTime.now
+    var failure: OAuth2Error?
+    if case .failure(let error) = result { failure = error as? OAuth2Error ?? OAuth2Error(error) }
+    let (action, isNews, silence) = state.withLock { state in
+      let action = state.machine.ended(
+        call.number, result, discards: false, retryAfter: failure?.retryAfter, random: .random(in: 0...1), at: now)
+      let wasFailing = state.failure != nil
+      state.failure = failure
+      fetched.store(state.machine.look().version, ordering: .releasing)
+      let isNews = failure == nil ? wasFailing : state.notes.failed(at: now)
+      return (action, isNews, state.machine.silenceLeft(at: now))
+    }
+    events.ended(name, after: seconds, failure == nil ? .success : .failure)
+    if isNews {
+      if let failure { events.failed(name, failure, silence: silence) } else { events.recovered(name) }
+    }
+    guard case .release(let waiters, let outcome) = action else { return }
+    events.waiting(name, change: -waiters.count)
+    for waiter in waiters { waiter.loop.post { waiter.go(outcome) } }
+  }
+
+  // MARK: For people
+
+  /// Whether the first token is there, or could not be fetched.
+  var isSettled: Bool {
+    secret != nil || state.withLock { $0.machine.look().version > 0 || $0.failure != nil }
+  }
+
+  func report(at now: MonotonicTime = .now) -> CredentialReport {
+    if let secret {
+      let problem = secret.file?.problem
+      return CredentialReport(
+        name: name, state: problem == nil ? .good : .failing, failure: problem?.description, waiting: 0)
+    }
+    return state.withLock { state in
+      let token = state.machine.look().credential ?? .none
+      let isGood = token.expires > now
+      return CredentialReport(
+        name: name, state: !isGood ? .missing : state.failure == nil ? .good : .failing,
+        expiresIn: isGood ? token.expires.seconds(since: now) : nil, failure: state.failure?.text,
+        waiting: state.machine.waiterCount)
+    }
+  }
+}
+
+extension CredentialSettings {
+  /// A number that changes with the content of the files that a request for a token is made of.
+  fileprivate var secretVersion: UInt64 {
+    guard case .oauth2(let settings, _, _) = kind else { return 0 }
+    var secrets = Array(settings.parameters.values)
+    switch settings.authentication {
+    case .basic(let secret), .post(let secret), .assertion(let secret): secrets.append(secret)
+    default: break
+    }
+    switch settings.grant {
+    case .jwtBearer(let secret), .tokenExchange(let secret, _): secrets.append(secret)
+    default: break
+    }
+    return secrets.reduce(0) { $0 &+ $1.version }
+  }
+}
+
+/// A credential as people and metrics see it.
+struct CredentialReport: Sendable {
+  enum State: String, Sendable, CaseIterable {
+    case good
+    /// There is no value that could be sent.
+    case missing
+    /// The value is good, and the next one could not be had.
+    case failing
+  }
+
+  let name: String
+  let state: State
+  /// Seconds; nil for a value that does not expire, and without one.
+  var expiresIn: Double?
+  /// Nil once there is a new value.
+  let failure: String?
+  let waiting: Int
+}
+
+extension OAuth2Error {
+  /// There was no answer in the time that a request waits.
+  static let late = OAuth2Error(reason: .timeout, text: "the token service has not answered in time", retryAfter: nil)
+
+  /// An error of the session itself.
+  fileprivate init(_ error: any Error) {
+    self.init(reason: .error, text: Redaction.errorText("\(error)"), retryAfter: nil)
+  }
+}
+
+/// Which of a credential's events get a log line: at most one of a kind in ten seconds. A value.
+struct CredentialNotes {
+  static let interval = 10.0
+
+  private var failure: MonotonicTime?
+  private var refusal: MonotonicTime?
+  /// Requests that were refused since the last line about them.
+  private var refusals = 0
+
+  mutating func failed(at now: MonotonicTime) -> Bool { Self.isDue(&failure, at: now) }
+
+  /// The number of refused requests to tell of; nil if none is due.
+  mutating func refused(at now: MonotonicTime) -> Int? {
+    refusals += 1
+    guard Self.isDue(&refusal, at: now) else { return nil }
+    defer { refusals = 0 }
+    return refusals
+  }
+
+  private static func isDue(_ last: inout MonotonicTime?, at now: MonotonicTime) -> Bool {
+    if let last, now.seconds(since: last) < interval { return false }
+    last = now
+    return true
+  }
+}

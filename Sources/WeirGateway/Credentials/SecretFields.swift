@@ -1,0 +1,64 @@
+import WeirCurl
+import WeirIO
+import WeirTransport
+
+/// The fields with secrets that attempts of a route get when they begin, as one worker has them: values of files, and the
+/// credential behind them. Confined to the worker's loop.
+final class SecretFields {
+  /// Nil if the route has none.
+  let credential: OutboundCredential?
+  private let rules: [HeaderRule]
+  @exclusivity(unchecked) private var block = HeaderBlock()
+  /// The versions of the rules' secrets in `block`.
+  @exclusivity(unchecked) private var versions: [UInt64] = []
+  /// The version of the credential in `block`; 0 without a value.
+  @exclusivity(unchecked) private(set) var version: UInt64 = 0
+  /// Until when the credential may be used without asking it.
+  @exclusivity(unchecked) private var until = MonotonicTime(nanoseconds: 0)
+
+  /// Nil for a route whose attempts need none.
+  init?(_ route: RoutePlan) {
+    let headers = route.route.headers.leavingOut(route.credential?.field)
+    rules = (headers.set + headers.add).filter { $0.secret != nil }
+    credential = route.credential
+    if rules.isEmpty, credential == nil { return nil }
+  }
+
+  /// Whether the credential may be sent without asking it.
+  func isReady(at now: MonotonicTime) -> Bool {
+    guard let credential else { return true }
+    if credential.version != version { read() }
+    return now < until
+  }
+
+  /// The fields as they are now.
+  func current() -> HeaderBlock {
+    if isOutdated { read() }
+    return block
+  }
+
+  private var isOutdated: Bool {
+    if let credential, credential.version != version { return true }
+    for (rule, version) in zip(rules, versions) where rule.secret?.version != version { return true }
+    return versions.count != rules.count
+  }
+
+  private func read() {
+    var block = HeaderBlock()
+    versions = rules.map { rule in
+      let version = rule.secret?.version ?? 0
+      append(Array(rule.name.utf8), rule.secret?.octets ?? [], to: &block)
+      return version
+    }
+    if let credential {
+      let value = credential.value()
+      (version, until) = (value.version, value.until)
+      append(credential.field, value.octets, to: &block)
+    }
+    self.block = block
+  }
+
+  private func append(_ name: [UInt8], _ value: [UInt8], to block: inout HeaderBlock) {
+    name.withUnsafeBytes { name in value.withUnsafeBytes { block.append(name: name, value: $0) } }
+  }
+}
