@@ -188,6 +188,19 @@ package enum StatusProblems {
       let since = age.map { "the last good answer is \(duration($0)) old" } ?? "there was no good answer yet"
       note(.discovery, .bad, upstream, "its endpoints can't be looked up; \(since)")
     }
+    for credential in report.credentials {
+      guard let failure = credential.failure else { continue }
+      switch credential.state {
+      case "missing": note(.credential, .bad, credential.name, "there is no token: \(failure); requests get 503")
+      case "failing":
+        let left = credential.expiresIn.map { "; the present one is good for \(duration($0))" } ?? ""
+        note(.credential, .warning, credential.name, "the next token can't be fetched: \(failure)\(left)")
+      default: break
+      }
+    }
+    for (key, problem) in facts.secretFiles {
+      note(.secret, .warning, key, "the file \(problem); what was read before stays in force")
+    }
     for (route, refused) in facts.limited where refused > 0 {
       note(.limit, .warning, route, "a limit of the route refused \(refused) requests in ten seconds")
     }
@@ -227,6 +240,9 @@ package struct StatusFacts: Sendable {
   /// Places that tell of endpoints and whose last answer was a failure, by upstream; with the seconds since the last
   /// good answer, nil if there was none.
   package var failedDiscoveries: [(upstream: String, age: Double?)] = []
+  /// Files of secrets that can't be used now, by the path of their key in the configuration. A problem begins with the
+  /// file's path: "/run/secrets/key is empty".
+  package var secretFiles: [(key: String, problem: String)] = []
   /// Requests of routes that a limit of the gateway's own refused in the last ten seconds.
   package var limited: [(route: String, refused: Int)] = []
   /// Lines of the access log that were dropped in the last ten seconds.

@@ -15,6 +15,8 @@ package struct StatusReport: Sendable {
   /// In the order of the configuration.
   package var routes: [Route] = []
   package var upstreams: [Upstream] = []
+  /// In the order of the configuration.
+  package var credentials: [Credential] = []
   /// The latest first; at most 50.
   package var failures: [RecentRequest] = []
   /// The slowest first; at most 50, of the last five to ten minutes.
@@ -113,6 +115,27 @@ package struct StatusReport: Sendable {
     }
   }
 
+  /// A credential that the gateway gets for requests to upstreams. No text of it holds the secret itself.
+  package struct Credential: Sendable {
+    package var name: String
+    /// `good`; `missing`: without a value that can be used; `failing`: the value is good, the next one can't be had.
+    package var state: String
+    /// Seconds until the present value is of no use; nil for one that does not expire, and without one.
+    package var expiresIn: Double?
+    /// The last failure in words, until there is a new value; nil without one.
+    package var failure: String?
+    /// Requests that wait for it.
+    package var waiting: Int
+
+    package init(name: String, state: String, expiresIn: Double?, failure: String?, waiting: Int) {
+      self.name = name
+      self.state = state
+      self.expiresIn = expiresIn
+      self.failure = failure
+      self.waiting = waiting
+    }
+  }
+
   /// The outcomes of requests, as counts and times.
   package struct Traffic: Sendable {
     package var last10s = Window()
@@ -182,7 +205,8 @@ package struct StatusReport: Sendable {
 /// Something that is wrong, in words for people on call.
 package struct StatusProblem: Sendable, Equatable {
   package enum Kind: String, Sendable, CaseIterable {
-    case destination, storm, endpoint, discovery, limit, certificate, configuration, lag, descriptors, log
+    case destination, storm, endpoint, discovery, credential, limit, certificate, secret, configuration, lag,
+      descriptors, log
   }
 
   package enum Severity: String, Sendable, Comparable {
@@ -196,7 +220,7 @@ package struct StatusProblem: Sendable, Equatable {
 
   package var kind: Kind
   package var severity: Severity
-  /// The upstream, route, listener or file that it is about; may be empty.
+  /// The upstream, route, credential, listener, key or file that it is about; may be empty.
   package var subject: String
   /// A whole sentence or two, without the subject before it: "31 % of requests want a retry".
   package var text: String

@@ -40,8 +40,23 @@ import WeirTestSupport
     #expect(
       text(StatusSamples.empty) == """
         {"version":"1.2.3","started":"2026-11-12T03:12:03.250Z","now":"2026-11-12T03:12:07.250Z","config":null,\
-        "problems":[],"listeners":[],"routes":[],"upstreams":[],"failures":[],"slowest":[]}
+        "problems":[],"listeners":[],"routes":[],"upstreams":[],"credentials":[],"failures":[],\
+        "slowest":[]}
         """)
+  }
+
+  @Test func credentials() {
+    var report = StatusSamples.empty
+    report.credentials = [
+      StatusReport.Credential(name: "maps", state: "good", expiresIn: nil, failure: nil, waiting: 0),
+      StatusReport.Credential(name: "<b>", state: "failing", expiresIn: 41.5, failure: "\"no\"", waiting: 3),
+    ]
+    #expect(
+      text(report).contains(
+        """
+        "credentials":[{"name":"maps","state":"good","expires_in":null,"failure":null,"waiting":0},\
+        {"name":"\\u003cb>","state":"failing","expires_in":41.5,"failure":"\\"no\\"","waiting":3}]
+        """))
   }
 
   @Test func aFailure() {

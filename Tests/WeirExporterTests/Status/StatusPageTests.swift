@@ -40,7 +40,30 @@ import WeirTestSupport
     let page = try main(StatusSamples.empty)
     #expect(page.contains("Nothing is wrong."))
     #expect(!page.contains("<h2>Routes") && !page.contains("<h2>Upstreams") && !page.contains("<h2>Listeners"))
+    #expect(!page.contains("<h2>Credentials"))
     #expect(text(StatusSamples.empty).hasSuffix("</html>\n"))
+  }
+
+  @Test func credentialsInTroubleAreFirst() throws {
+    let page = try main(StatusSamples.troubled)
+    #expect(
+      page.contains(
+        """
+        <tbody>
+        <tr><th scope="row">legacy<td class="m bad">missing<td>–<td>7<td>the token service answers 401: invalid_client\
+        <tr><th scope="row">search<td class="m warning">failing<td>42 s<td>0<td>the token service does not answer\
+        <tr><th scope="row">maps<td class="m good">good<td>–<td>0<td>\
+        <tr><th scope="row">payments<td class="m good">good<td>49 min<td>0<td>\
+        <tr><th scope="row">webhooks<td class="m quiet">missing<td>–<td>0<td></tbody>
+        """))
+  }
+
+  /// Its upstream may be well, though it has the same name.
+  @Test func aProblemOfACredentialMarksNoUpstream() {
+    let problems = [
+      StatusProblem(.credential, .bad, "payments", "there is no token"), StatusProblem(.limit, .warning, "web", ""),
+    ]
+    #expect(StatusMark.worst(problems) == ["web": .warning])
   }
 
   @Test func aServiceWithoutRoutesShowsItsUpstreams() throws {
@@ -122,9 +145,10 @@ import WeirTestSupport
   }
 
   @Test func numbersThatAreNoneAreDashes() throws {
-    var report = StatusSamples.calm
+    var report = StatusSamples.troubled
     for value in [Double.nan, .infinity, -.infinity, -1, 1e300] {
       report.now = value
+      report.credentials[0].expiresIn = value
       report.upstreams[0].budget = value
       report.upstreams[0].traffic.last10s.p99 = value
       report.upstreams[0].traffic.last10s.seconds = value

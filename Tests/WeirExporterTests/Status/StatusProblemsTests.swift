@@ -224,6 +224,26 @@ import Testing
       ])
   }
 
+  @Test func credentialsThatCannotBeHad() {
+    func credential(_ state: String, _ failure: String?, expiresIn: Double? = nil) -> StatusReport.Credential {
+      StatusReport.Credential(name: "shop", state: state, expiresIn: expiresIn, failure: failure, waiting: 0)
+    }
+    var report = Self.report()
+    // One that no request has used yet is missing too.
+    report.credentials = [credential("good", nil, expiresIn: 3), credential("missing", nil)]
+    #expect(texts(report).isEmpty)
+    report.credentials = [
+      credential("failing", "it answers 500", expiresIn: 41.7), credential("failing", "it answers 500"),
+      credential("missing", "it answers 401: invalid_client"),
+    ]
+    #expect(
+      texts(report) == [
+        "credential bad shop: there is no token: it answers 401: invalid_client; requests get 503",
+        "credential warning shop: the next token can't be fetched: it answers 500; the present one is good for 42 s",
+        "credential warning shop: the next token can't be fetched: it answers 500",
+      ])
+  }
+
   @Test func theProgramItself() {
     var report = Self.report()
     report.configuration = .init(file: "weir.yml", loaded: 700, isSuccessful: false)
@@ -234,6 +254,7 @@ import Testing
       ("public", "a.example", 1000 + 86400), ("public", "b.example", 1000 + 10 * 86400), ("old", "c", 0),
     ]
     facts.failedDiscoveries = [("payments", 90), ("users", nil)]
+    facts.secretFiles = [("credentials[0].oauth2.clientSecret", "/run/secrets/client is empty")]
     facts.limited = [("a", 3)]
     facts.droppedLines = 7
     #expect(
@@ -246,6 +267,8 @@ import Testing
           + "the log has the reasons",
         "lag bad gateway.0: an event loop is busy: one turn in a hundred comes 250 ms late",
         "descriptors bad : 1000 of 1024 file descriptors are in use: new connections will wait",
+        "secret warning credentials[0].oauth2.clientSecret: the file /run/secrets/client is empty; "
+          + "what was read before stays in force",
         "limit warning a: a limit of the route refused 3 requests in ten seconds",
         "certificate warning public: the certificate of b.example ends in 10 days",
         "log warning : 7 lines of the access log were dropped in ten seconds",

@@ -43,6 +43,16 @@ enum StatusSamples {
       StatusReport.Listener(
         name: "internal", address: "10.0.0.2:8080", isSecure: false, handshaking: 0, idle: 12, active: 3),
     ]
+    report.credentials = [
+      StatusReport.Credential(name: "maps", state: "good", expiresIn: nil, failure: nil, waiting: 0),
+      StatusReport.Credential(name: "payments", state: "good", expiresIn: 2940.5, failure: nil, waiting: 0),
+      StatusReport.Credential(
+        name: "legacy", state: "missing", expiresIn: nil, failure: "the token service answers 401: invalid_client",
+        waiting: 7),
+      StatusReport.Credential(
+        name: "search", state: "failing", expiresIn: 42, failure: "the token service does not answer", waiting: 0),
+      StatusReport.Credential(name: "webhooks", state: "missing", expiresIn: nil, failure: nil, waiting: 0),
+    ]
     let names = ["checkout", "search", "catalog", "images", "accounts", "legacy", "webhooks", "admin"]
     report.routes = names.enumerated().map { index, name in
       let isBad = name == "checkout"
@@ -79,7 +89,7 @@ enum StatusSamples {
     return report
   }
 
-  /// As many routes, upstreams and endpoints as there may be.
+  /// As many routes, upstreams, endpoints and credentials as there may be.
   /// - Parameter text: Put into all names.
   static func huge(_ text: String = "") -> StatusReport {
     var report = troubled
@@ -100,6 +110,11 @@ enum StatusSamples {
       return upstream
     }
     report.problems = (0..<40).map { StatusProblem(.destination, .bad, "upstream-\($0)\(text)", "It fails. \(text)") }
+    report.credentials = (0..<100).map { index in
+      StatusReport.Credential(
+        name: "credential-\(index)\(text)", state: index % 20 == 7 ? "failing" : "good", expiresIn: 300, failure: text,
+        waiting: index)
+    }
     for index in report.failures.indices {
       report.failures[index].path += text
       report.failures[index].route += text

@@ -12,8 +12,8 @@ extension StatusReport: JSONObject {
   var members: JSONMembers {
     [
       "version": version, "started": Moment(seconds: started), "now": Moment(seconds: now), "config": configuration,
-      "problems": problems, "listeners": listeners, "routes": routes, "upstreams": upstreams, "failures": failures,
-      "slowest": slowest,
+      "problems": problems, "listeners": listeners, "routes": routes, "upstreams": upstreams,
+      "credentials": credentials, "failures": failures, "slowest": slowest,
     ]
   }
 }
@@ -63,6 +63,12 @@ extension StatusReport.Endpoint: JSONObject {
       "address": address, "state": state, "share_10s": share10s, "share_5m": share5m, "failed_10s": failures10s,
       "failed_5m": failures5m, "ewma_seconds": ewma, "in_flight": inFlight, "last_failure": lastFailure,
     ]
+  }
+}
+
+extension StatusReport.Credential: JSONObject {
+  var members: JSONMembers {
+    ["name": name, "state": state, "expires_in": expiresIn, "failure": failure, "waiting": waiting]
   }
 }
 

@@ -1,8 +1,8 @@
-/// How well a route, an upstream or an endpoint does: a level, and words for it.
+/// How well a route, an upstream, an endpoint or a credential does: a level, and words for it.
 struct StatusMark: Equatable {
   enum Level: Comparable {
     case bad, warning, good
-    /// Nothing was asked of it for five minutes.
+    /// Nothing was asked of it for five minutes, or of a credential since its last value expired.
     case quiet
 
     /// The class of elements.
@@ -45,6 +45,16 @@ struct StatusMark: Equatable {
     }
   }
 
+  /// A value that is missing without a failure was not asked for yet, or is on its way.
+  init(_ credential: StatusReport.Credential) {
+    switch credential.state {
+    case "good": self.init(.good, "good")
+    case "failing": self.init(.warning, "failing")
+    case "missing": self.init(credential.failure == nil ? .quiet : .bad, "missing")
+    default: self.init(.quiet, credential.state)
+    }
+  }
+
   private static func traffic(_ traffic: StatusReport.Traffic) -> Self {
     switch level(traffic.last10s) {
     case .bad: return Self(.bad, "failing")
@@ -77,9 +87,10 @@ struct StatusMark: Equatable {
       out == upstream.endpoints.count ? .bad : .warning, "\(out) of \(upstream.endpoints.count) endpoints out")
   }
 
-  /// The worst severity of the problems of each subject.
+  /// The worst severity of the problems of each subject. A credential may have the name of an upstream that is well.
   static func worst(_ problems: [StatusProblem]) -> [String: StatusProblem.Severity] {
-    Dictionary(problems.map { ($0.subject, $0.severity) }) { min($0, $1) }
+    let others = problems.filter { $0.kind != .credential }
+    return Dictionary(others.map { ($0.subject, $0.severity) }) { min($0, $1) }
   }
 
   /// A subject of a problem is never shown as if all were well.

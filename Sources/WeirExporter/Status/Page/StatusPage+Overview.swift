@@ -3,6 +3,7 @@ extension StatusPage {
   private static let mostLarge = 6
   private static let roomOfProblems = 7000
   private static let roomOfListeners = 3000
+  private static let roomOfCredentials = 3000
 
   // MARK: Problems
 
@@ -80,6 +81,28 @@ extension StatusPage {
       sum.history.failed = zip(sum.history.failed, part.history.failed).map(+)
     }
     return sum
+  }
+
+  // MARK: Credentials
+
+  /// Those in trouble come first.
+  static func credentials(_ credentials: [StatusReport.Credential]) -> HTML {
+    guard !credentials.isEmpty else { return HTML() }
+    let marked = credentials.map { (credential: $0, mark: StatusMark($0)) }
+    let troubled = marked.filter { $0.mark.level <= .warning } + marked.filter { $0.mark.level > .warning }
+    let (rows, left) = HTML.each(troubled, within: roomOfCredentials) { credential, mark in
+      """
+      <tr><th scope="row">\(credential.name, most: 48)\(mark.cell)<td>\(StatusFigures.seconds(credential.expiresIn))\
+      <td>\(credential.waiting)<td>\(credential.failure ?? "", most: 200)
+      """
+    }
+    return """
+      <section>
+      <h2>Credentials</h2>
+      \(HTML.table("fold credentials", ["Name", "State", "Expires in", "Waiting", "Last failure"], rows))\
+      \(more(left, "credentials"))</section>
+
+      """
   }
 
   // MARK: Listeners

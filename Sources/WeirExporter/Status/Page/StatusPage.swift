@@ -86,7 +86,7 @@ package enum StatusPage {
 
   private static func tail(_ report: StatusReport) -> HTML {
     """
-    \(listeners(report.listeners))\
+    \(credentials(report.credentials))\(listeners(report.listeners))\
     \(requests("failures", "Latest failures", report.failures, of: report))\
     \(requests("slowest", "Slowest requests", report.slowest, of: report))\
     </main>

@@ -88,8 +88,10 @@ extension StatusPage {
     .short th:first-child{width:32%}
     .short :is(th,td):nth-child(n+3){white-space:nowrap}
     .endpoints{margin:0 0 24px}
-    .endpoints :is(th,td):is(:nth-child(2),:last-child),.listeners :is(th,td):is(:nth-child(2),:nth-child(3)),
+    :is(.endpoints,.credentials) :is(th,td):is(:nth-child(2),:last-child),
+    .listeners :is(th,td):is(:nth-child(2),:nth-child(3)),
     .requests :is(th,td):is(:first-child,:nth-child(2),:nth-child(3),:nth-child(4),:last-child){text-align:left}
+    .credentials td:last-child{width:50%}
     .requests td:first-child,.requests th:first-child{padding-left:0}
     .requests td:nth-child(2){width:30%}
     .requests td:last-child{width:11.5em;font-size:.78em;line-height:1.4;color:var(--soft)}
@@ -123,23 +125,26 @@ extension StatusPage {
     .fold tr{display:grid;grid-template-columns:repeat(3,minmax(0,1fr));gap:6px 12px;padding:10px 0}
     .fold :is(th,td),.fold td:last-child{display:block;width:auto;text-align:left;padding:0}
     .fold td:not(.m)::before{display:block;color:var(--soft);font:.8rem/1.3 system-ui,sans-serif}
-    .listeners th,.requests td:is(:nth-child(2),:last-child),.endpoints td:last-child{grid-column:1/-1}
+    .listeners th,.requests td:is(:nth-child(2),:last-child),
+    :is(.endpoints,.credentials) td:last-child{grid-column:1/-1}
     .requests td:nth-child(2){grid-row:1}
-    .endpoints th{grid-column:1/3}
+    :is(.endpoints,.credentials) th{grid-column:1/3}
     .requests td:first-child::before{content:"Time, UTC"}
     .requests td:nth-child(3)::before{content:"Way"}
     .requests td:nth-child(4)::before{content:"Result"}
     .requests td:nth-child(5)::before{content:"Took"}
     .requests td:nth-child(6)::before{content:"Attempts"}
     .requests td:last-child::before{content:"Trace"}
-    .requests td:last-child:empty,.endpoints td:last-child:empty{display:none}
+    .requests td:last-child:empty,:is(.endpoints,.credentials) td:last-child:empty{display:none}
     .endpoints td:nth-child(3)::before{content:"Share 10 s"}
     .endpoints td:nth-child(4)::before{content:"Share 5 min"}
     .endpoints td:nth-child(5)::before{content:"Failed 10 s"}
     .endpoints td:nth-child(6)::before{content:"Failed 5 min"}
     .endpoints td:nth-child(7)::before{content:"First byte"}
     .endpoints td:nth-child(8)::before{content:"In flight"}
-    .endpoints td:last-child::before{content:"Last failure"}
+    :is(.endpoints,.credentials) td:last-child::before{content:"Last failure"}
+    .credentials td:nth-child(3)::before{content:"Expires in"}
+    .credentials td:nth-child(4)::before{content:"Waiting"}
     .listeners td:nth-child(2)::before{content:"Address"}
     .listeners td:nth-child(3)::before{content:"Kind"}
     .listeners td:nth-child(4)::before{content:"Active"}
