@@ -88,6 +88,15 @@ final class GatewayStatus: StatusSource {
         name: entry.settings.name, address: "\(entry.listener.address)", isSecure: entry.tls != nil,
         handshaking: counts.handshaking, idle: counts.idle, active: counts.active)
     }
+    status.credentials = (shown?.credentials.all ?? []).map { credential in
+      let report = credential.report(at: now)
+      return StatusReport.Credential(
+        name: report.name, state: report.state.rawValue, expiresIn: report.expiresIn, failure: report.failure,
+        waiting: report.waiting)
+    }
+    facts.secretFiles = (shown?.credentials.files ?? []).compactMap { key, file in
+      file.problem.map { (key, "\($0)") }
+    }
     if let file {
       let (loaded, isSuccessful) = measured.configuration
       status.configuration = .init(file: file, loaded: loaded, isSuccessful: isSuccessful)
