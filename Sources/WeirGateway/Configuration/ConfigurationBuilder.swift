@@ -10,7 +10,7 @@ extension Configuration {
     self = try ConfigurationFile.parse(bytes, file: file, noting: reads) { root -> Configuration? in
       guard let entries = root.mappingEntries() else { return nil }
       let (read, given) = ReadFile.mapping.read(root, entries)
-      var builder = ConfigurationBuilder(read, listeners: given["listeners"])
+      var builder = ConfigurationBuilder(read, listeners: given["listeners"], credentials: given["credentials"])
       return given.has("routes") ? builder.configuration(root.findings) : nil
     }
   }
@@ -33,14 +33,18 @@ private struct ConfigurationBuilder {
   /// The listeners that routes can name, and their names; nil if not all could be read.
   private let listeners: [ListenerSettings]
   private let listenerNames: Set<String>?
+  private var credentials: ConfigurationCredentials
   private var names: [String: SourcePosition] = [:]
   private var matches: [ReadPlace] = []
   /// The load control of each upstream that is a URL, and the first route that goes there.
   private var controls: [Destination: (overload: OverloadSettings?, route: String)] = [:]
 
-  /// - Parameter listeners: The value of `listeners`; nil if the file has none.
-  init(_ read: ReadFile, listeners reader: ConfigurationReader?) {
+  /// - Parameters:
+  ///   - reader: The value of `listeners`; nil if the file has none.
+  ///   - list: That of `credentials`.
+  init(_ read: ReadFile, listeners reader: ConfigurationReader?, credentials list: ConfigurationReader?) {
     self.read = read
+    credentials = ConfigurationCredentials(read.credentials, list)
     if let reader {
       listeners = read.listeners
       // A name that could not be read is no reason to report those who use it.
@@ -59,10 +63,13 @@ private struct ConfigurationBuilder {
     configuration.listeners = read.listeners
     configuration.accessLog = read.accessLog
     (configuration.trace, configuration.requestID) = (read.trace, read.requestID)
+    configuration.credentials = credentials.settings
+    configuration.secretFiles = findings.secretFiles
     configuration.upstreams = upstreams.values.map(\.upstream).sorted { $0.name < $1.name }
     let own = findings.warnings.count
     compareMatches()
     compareUpstreams(configuration.routes)
+    credentials.warnOfUnused()
     configuration.warnings = findings.warnings(sortingFirst: own)
     return configuration
   }
@@ -80,6 +87,7 @@ private struct ConfigurationBuilder {
     if given.has("redirect") || given.has("respond") {
       return read.redirect == nil && read.response == nil ? nil : route
     }
+    route.credential = credentials.name(given["credential"])
     route.fallback = fallback(read.fallback, given["fallback"])
     guard let upstream = given["upstream"], let target = read.target else { return nil }
     let action = action(target, read, given, &route)
@@ -90,6 +98,7 @@ private struct ConfigurationBuilder {
       upstream.report("is its own fallback")
     }
     if let upstream = route.upstream { compare(route, upstream, given) }
+    credentials.compare(route, given) { $0.isNamed ? upstreams[$0.host]?.upstream : nil }
     return route
   }
 
@@ -235,6 +244,11 @@ private struct ConfigurationBuilder {
   // MARK: Upstreams
 
   private mutating func note(_ entry: ReadUpstream) {
+    var entry = entry
+    if let reader = entry.credential {
+      entry.upstream.credential = credentials.name(reader)
+      credentials.compare(entry.upstream, reader)
+    }
     guard let name = entry.nameReader else { return }
     writtenUpstreams.insert(entry.name)
     guard entry.isUsable else { return }

@@ -309,8 +309,10 @@ enum ConfigurationRule: Sendable {
       for key in keys { given[key]?.report("is of no use with \(other), \(text)") }
     case .belong(let other, let word, let keys, let text, let required, let what):
       // Nothing is said of keys that would have to fit an unknown word.
-      guard let reader = given.fitting(other), case .scalar(let scalar) = reader.node.content else { return }
-      if scalar.value != .string(word) {
+      if given.has(other), given.fitting(other) == nil { return }
+      var value: YAMLScalar.Value?
+      if case .scalar(let scalar)? = given[other]?.node.content { value = scalar.value }
+      if value != .string(word) {
         for key in keys { given[key]?.report(text) }
       } else if !given.has(required) {
         given.reader.report("is missing; \(what)", key: required)

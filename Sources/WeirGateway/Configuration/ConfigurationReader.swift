@@ -1,3 +1,5 @@
+import WeirTransport
+
 /// Reads a value of a configuration file, and reports the value's place if there is a problem.
 ///
 /// An invalid value reads as nil and adds a problem to the findings. Reading goes on, so that one run reports all
@@ -93,7 +95,7 @@ struct ConfigurationReader {
       mismatch("a mapping (key: value)")
       return nil
     }
-    return entries.map { ($0.key, reader(of: $0.value, path: path.key($0.key))) }
+    return entries.filter { !reportUnparted($0) }.map { ($0.key, reader(of: $0.value, path: path.key($0.key))) }
   }
 
   /// The entries of a mapping whose keys are known by name.
@@ -106,11 +108,23 @@ struct ConfigurationReader {
     return nil
   }
 
+  /// Reports a key that holds its value, as `{ NAME:VALUE }` does, without repeating it. Returns whether it is one.
+  private func reportUnparted(_ entry: YAMLNode.Entry) -> Bool {
+    guard entry.key.contains(":"), case .scalar(let scalar) = entry.value.content, scalar.value == .null else {
+      return false
+    }
+    guard findings.unparted.insert(entry.keyPosition).inserted else { return true }
+    findings.problems.append(
+      ConfigurationProblem(
+        at: entry.keyPosition, path: path, "holds a key without a value; write a blank behind the colon: NAME: VALUE"))
+    return true
+  }
+
   /// Reports the entries with other keys than those.
   ///
   /// - Parameter misplaced: Keys that belong elsewhere, each with the hint for those who write it here.
   func reportUnknown(_ known: some Collection<String>, in entries: [YAMLNode.Entry], misplaced: [String: String]) {
-    let unknown = entries.filter { !known.contains($0.key) }
+    let unknown = entries.filter { !known.contains($0.key) && !reportUnparted($0) }
     guard !unknown.isEmpty else { return }
     let absent = Set(known).subtracting(entries.map(\.key))
     let list = "known keys are " + known.sorted().joined(separator: ", ")
@@ -216,7 +230,11 @@ final class ConfigurationFindings {
   let folder: Substring
   /// Notes files that are read with the configuration, as far as nothing else looks at them.
   let reads: FilesRead?
+  /// The files of secrets, each with the path of its key.
+  var secretFiles: [(key: String, file: SecretFile)] = []
   fileprivate(set) var problems: [ConfigurationProblem] = []
+  /// The places of keys that hold their values, of which a problem tells.
+  fileprivate var unparted: Set<SourcePosition> = []
   fileprivate(set) var unknownKeys: [ConfigurationProblem] = []
   fileprivate(set) var warnings: [ConfigurationProblem] = []
   /// The number of further warnings.

@@ -170,6 +170,7 @@ struct KeyTable {
     return [file] + routes + [
       KeyTable(title: "Listeners", place: "at the top of the file", rows: listeners),
       KeyTable(title: "Upstreams", place: "in each of upstreams", rows: ReadUpstream.mapping.outline.rows()),
+      KeyTable(title: "Credentials", place: "in each of credentials", rows: ReadCredential.mapping.outline.rows()),
     ]
   }
 }

@@ -127,10 +127,10 @@ extension EndpointCheck {
       "host", .text { ConfigurationForm<String>.problem(host: $0) }.called("host"), \.host,
       "needs `path`", missing: .words("the endpoint as written"))
     Key(
-      "headers", HeaderRule.list(unless: problem(header:)), \.headers,
+      "headers", HeaderRule.list(unless: problem(header:)).hidden, \.headers,
       """
-      needs `path`: `headers: { X-Check: "1" }`
-      """)
+      needs `path`: `headers: { X-Check: "1" }`; a value may be a secret, as in `headers.set` of routes
+      """, isDetailed: false)
     Key("status", statuses, \.statuses, "good statuses: `status: [200, 300-399]`. Needs `path`")
     Key(
       "port", .integer(1...65_535), \.port,

@@ -1,4 +1,5 @@
 import WeirHTTP
+import WeirTransport
 
 // Changes to header fields, and the codings of bodies.
 
@@ -6,13 +7,15 @@ extension HeaderRules {
   static let ofRequests = form(
     of: .requests,
     set: """
-      replaces every field of the name: `set: { X-Caller: shop, X-Real-IP: "{client}" }`
+      replaces every field of the name: `set: { X-Caller: shop, X-Real-IP: "{client}" }`. A value, but that of `Host`, may \
+      be a secret of a file, which is taken as it is
       """,
     add: """
       a further field beside those of the name: `add: { X-Tag: gateway }`; not `Host`, `X-Forwarded-Host`, \
-      `X-Forwarded-Proto` and `X-Retry-Attempt`, of which a request has one
+      `X-Forwarded-Proto` and `X-Retry-Attempt`, of which a request has one. Values as in `set`
       """,
-    remove: "`remove: [X-Debug]`")
+    remove: "`remove: [X-Debug]`"
+  ).hidden
 
   static let ofResponses = form(
     of: .responses,
@@ -23,9 +26,10 @@ extension HeaderRules {
 
   private static func form(of messages: Messages, set: String, add: String, remove: String) -> ConfigurationForm<Self> {
     let name = ConfigurationForm.text { problem(removing: $0, from: messages) }
+    let takesSecrets = messages == .requests
     return ConfigurationMapping(HeaderRules()) {
-      Key("set", HeaderRule.list { problem(setting: $0, of: messages) }, \.set, set)
-      Key("add", HeaderRule.list { problem(adding: $0, to: messages) }, \.add, add)
+      Key("set", HeaderRule.list(takesSecrets) { problem(setting: $0, of: messages) }, \.set, set)
+      Key("add", HeaderRule.list(takesSecrets) { problem(adding: $0, to: messages) }, \.add, add, isDetailed: false)
       Key("remove", .list(of: name).called("list of names"), \.remove, remove)
     }.form { rules, given in
       var names: Set<String> = []
@@ -50,12 +54,24 @@ extension HeaderRules {
 extension HeaderRule {
   /// Fields with their values.
   ///
-  /// - Parameter problem: Returns the reason why a field can't have a value, or nil.
-  static func list(unless problem: @escaping @Sendable (String) -> String?) -> ConfigurationForm<[HeaderRule]> {
-    ConfigurationForm(.entries(of: .text(nil), 0...Int.max)) { reader in
+  /// - Parameters:
+  ///   - takesSecrets: Whether values may come from files.
+  ///   - problem: Returns the reason why a field can't have a value, or nil.
+  static func list(
+    _ takesSecrets: Bool = true, unless problem: @escaping @Sendable (String) -> String?
+  ) -> ConfigurationForm<[HeaderRule]> {
+    let text = ConfigurationShape.text(nil)
+    let value = takesSecrets ? .either([text, ConfigurationForm<Secret>.fileShape]) : text
+    return ConfigurationForm<[HeaderRule]>(.entries(of: value, 0...Int.max)) { reader in
       reader.entries()?.compactMap { name, field in
         if let reason = problem(name) { field.report(reason) }
-        return field.headerRule(name)
+        guard case .mapping = field.node.content else { return field.headerRule(name) }
+        guard takesSecrets, !FieldSyntax.isSameName(name, "host") else {
+          let what = takesSecrets ? "Host is no secret" : "clients see the fields of responses"
+          field.report("\(what), so its value can't come from a file; write it as text")
+          return nil
+        }
+        return ConfigurationForm<Secret>.secret.read(field).map { HeaderRule(name: name, value: "", secret: $0) }
       }
     }
   }

@@ -7,6 +7,7 @@ struct ReadFile {
   var routes: [ReadRoute] = []
   var listeners: [ListenerSettings] = []
   var upstreams: [ReadUpstream] = []
+  var credentials: [ReadCredential] = []
   var accessLog: AccessLogSettings?
   var trace: TraceSettings?
   var requestID: RequestIDSettings?
@@ -28,6 +29,9 @@ struct ReadFile {
     Key(
       "upstreams", .list(of: ReadUpstream.form, 0...NamedUpstream.maximumCount, "upstreams"), \.upstreams,
       "upstreams with several endpoints, which routes name ([upstreams.md](upstreams.md))", isDetailed: false)
+    Key(
+      "credentials", ReadCredential.list, \.credentials,
+      "what requests to upstreams are authenticated with ([credentials.md](credentials.md))", isDetailed: false)
     Key(
       "accessLog", AccessLogSettings.form, \.accessLog,
       """

@@ -147,6 +147,13 @@ struct ReadRoute {
       "headers", HeaderRules.ofRequests, \.route.headers,
       "changes to requests, after those that are always made ([routes.md](routes.md))")
     Key(
+      late: "credential", .named("name", .text(nil)),
+      """
+      the entry of `credentials` that requests are authenticated with ([credentials.md](credentials.md)), before that of \
+      an entry of `upstreams`. Its field takes the place of the client's and of `headers`; a `fallback` gets its own \
+      entry's alone
+      """, missing: .words("that of the entry of `upstreams`"))
+    Key(
       "responseHeaders", HeaderRules.ofResponses, \.route.responseHeaders,
       "changes to the upstream's responses, or to the route's own; not to errors of the gateway")
     Key(

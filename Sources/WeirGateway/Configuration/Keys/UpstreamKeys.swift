@@ -17,10 +17,13 @@ struct ReadUpstream {
   static let form: ConfigurationForm<ReadUpstream> = mapping.form {
     (read: inout ReadUpstream, given) -> ReadUpstream? in
     read.nameReader = given.fitting("name")
+    read.credential = given["credential"]
     read.finish(given)
     return read
   }
 
+  /// The value of `credential`.
+  var credential: ConfigurationReader?
   /// Where the endpoints come from; nil if that could not be read.
   private var source: EndpointSource?
 
@@ -126,6 +129,9 @@ struct ReadUpstream {
     Key(
       "httpVersion", httpVersion, \.upstream.connection.httpVersion,
       "`2` is asked for by ALPN, else 1.1. HTTP/2 needs libcurl 8.1 or later")
+    Key(
+      late: "credential", .named("name", .text(nil)),
+      "the entry of `credentials` for requests and checks, unless their route names one")
     Key(
       "retryBudget", RetryBudget.form, \.upstream.retryBudget,
       "as a route's `retry.budget`", missing: .words("on"),

@@ -175,7 +175,7 @@ extension YAMLComposer {
     }
     switch String(cString: tag) {
     case "!", "tag:yaml.org,2002:str": return YAMLScalar(quoted: text)
-    case let tag: throw unknownTag(tag, at: position)
+    default: throw unknownTag(at: position)
     }
   }
 
@@ -184,7 +184,7 @@ extension YAMLComposer {
   ) throws(ConfigurationProblem) {
     guard let tag else { return }
     let name = String(cString: tag)
-    if name != allowed, name != "!" { throw unknownTag(name, at: position) }
+    if name != allowed, name != "!" { throw unknownTag(at: position) }
   }
 
   /// The first byte of a character of the input. libyaml counts characters, but for a byte order mark.
@@ -199,8 +199,10 @@ extension YAMLComposer {
 
   private static func characters(in bytes: some Sequence<UInt8>) -> Int { bytes.count { $0 & 0xC0 != 0x80 } }
 
-  private func unknownTag(_ tag: String, at position: SourcePosition) -> ConfigurationProblem {
-    ConfigurationProblem(at: position, path: path, "the tag \(quoted(tag)) is not supported; leave it out")
+  /// The tag may be a secret that begins with an exclamation mark.
+  private func unknownTag(at position: SourcePosition) -> ConfigurationProblem {
+    ConfigurationProblem(
+      at: position, path: path, "tags (!name) are not supported; leave it out, or put a text with ! in quotes")
   }
 
   private func syntaxProblem() -> ConfigurationProblem {
