@@ -62,6 +62,8 @@ package struct CheckOptions: Equatable, Sendable {
   package var file: String?
   package var webConfigFile: String?
   package var probeConfigFile: String?
+  /// Whether each credential of the file is fetched once.
+  package var fetchesCredentials = false
 }
 
 package struct ProbeOptions: Equatable, Sendable {

@@ -70,6 +70,9 @@ extension Command {
       guard operands.count == 1 || operands.isEmpty && hasOtherFile else {
         throw CommandLineError("weir check takes one FILE")
       }
+      if options.fetchesCredentials, options.file == nil {
+        throw CommandLineError("--credentials needs the FILE whose credentials it fetches")
+      }
       return .check(options)
     }
   }

@@ -120,6 +120,7 @@ extension Flag<CheckOptions> {
       Flag(
         "--web.config.file", file, \.webConfigFile, "Check also, or only, a file for serve's flag of this name."),
       Flag("--probe.config.file", file, \.probeConfigFile, "The same for that flag of serve's."),
+      Flag("--credentials", "Fetch each credential of FILE once, and say what came.") { $0.fetchesCredentials = true },
     ]
   }
 }

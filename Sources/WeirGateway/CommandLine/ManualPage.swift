@@ -107,7 +107,8 @@ package enum ManualPage: String, CaseIterable, Sendable {
     (
       "1",
       """
-      Failure: `serve` can't start or was cut short, `check` found problems, `probe` got no whole response, with \
+      Failure: `serve` can't start or was cut short, `check` found problems or could not \
+      fetch a credential, `probe` got no whole response, with \
       `--fail` a status of 400 or more, or with `--module` a `probe_success` of 0.
       """
     ),

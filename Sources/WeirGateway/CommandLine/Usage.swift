@@ -86,12 +86,13 @@ extension HelpTopic {
 
       Usage:
         weir check FILE
+        weir check --credentials FILE
         weir check --web.config.file=FILE --probe.config.file=FILE [FILE]
 
       Flags:
       \(Self.list(flags))
 
-      Exit status: 0 if all is right, 1 if not.
+      Exit status: 0 if all is right, 1 if not, or if a credential could not be fetched.
 
       """
     case .probe:

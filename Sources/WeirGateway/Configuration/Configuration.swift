@@ -1,4 +1,5 @@
 import WeirHTTP
+import WeirIO
 package import WeirTransport
 
 /// The gateway's configuration, read and checked.
@@ -28,6 +29,15 @@ package struct Configuration: Sendable, Equatable {
   package var secretFiles: [(key: String, file: SecretFile)] {
     get { secrets.files }
     set { secrets.files = newValue }
+  }
+
+  /// Notes on the files of secrets, for `weir check` alone: Kubernetes mounts them so that all users may read them.
+  var notes: [String] {
+    secretFiles.compactMap { key, file in
+      let status = try? FileSystem.status(ofFile: file.path, followsLink: true)
+      guard let status, status.permissions & 0o004 != 0 else { return nil }
+      return "\(key): every user of this machine may read \(quoted(file.path)); chmod o-r ends that"
+    }
   }
 
   package init(routes: [Route], upstreams: [NamedUpstream] = []) {

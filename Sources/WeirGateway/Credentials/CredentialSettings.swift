@@ -30,7 +30,7 @@ extension CredentialSettings {
 
   /// Whether what is sent to a host stays on this machine: 127.0.0.0/8, `::1` and `localhost`.
   static func isLoopback(_ host: String) -> Bool {
-    switch IPAddress(host: host)?.connected {
+    switch IPAddress(host: host) {
     case .v4(let number): number >> 24 == 127
     case .v6(let high, let low): high == 0 && low == 1
     case nil: CanonicalHost(host).withoutFinalDot == "localhost"

@@ -33,7 +33,7 @@ package enum Program {
     case .completion(let shell): return answer(shell.completion)
     case .manual(let page): return answer(page.text)
     case .schema: return answer(ConfigurationSchema.text)
-    case .check(let options): return check(options)
+    case .check(let options): return wait { await check(options) }
     case .serve(let options):
       // Blocked here, because threads inherit the mask of the thread that starts them.
       SignalSource.block(Serve.signals)
@@ -61,13 +61,16 @@ package enum Program {
       """
   }
 
-  private static func check(_ options: CheckOptions) -> CInt {
+  private static func check(_ options: CheckOptions) async -> CInt {
+    var credentials: [CredentialSettings] = []
     let routes = check(options.file) { file throws(ConfigurationError) in
       let configuration = try Configuration(file: file)
+      credentials = configuration.credentials
       let warnings = configuration.warnings
       for warning in warnings {
         complain("\(warning.description(file: file, severity: "warning"))\n")
       }
+      for note in configuration.notes { complain("\(file): note: \(note)\n") }
       let routes = counted(configuration.routes.count, "route")
       return "\(routes), \(warnings.isEmpty ? "no problems" : counted(warnings.count, "warning"))"
     }
@@ -80,7 +83,13 @@ package enum Program {
     let probe = check(options.probeConfigFile) { file throws(ConfigurationError) in
       "\(counted(try ProbeConfiguration(file: file).modules.count, "module")), no problems"
     }
-    return max(routes, web, probe)
+    var statuses = [routes, web, probe]
+    for trial in options.fetchesCredentials ? await fetchEach(credentials) : [] {
+      let line = "\(options.file ?? ""): credential \(trial.name): \(trial.line)\n"
+      if !trial.isGood { complain(line) }
+      statuses.append(trial.isGood ? answer(line) : 1)
+    }
+    return statuses.max() ?? 0
   }
 
   private static func check(

@@ -1,0 +1,54 @@
+import Weir
+import WeirIO
+
+/// Fetches each credential once, for `weir check --credentials`. The lines, in the order of the credentials, say what
+/// came; none holds a token or a secret.
+func fetchEach(_ credentials: [CredentialSettings]) async -> [(name: String, line: String, isGood: Bool)] {
+  await withTaskGroup(of: (place: Int, line: String, isGood: Bool).self) { group in
+    for (place, credential) in credentials.enumerated() {
+      group.addTask {
+        let (line, isGood) = await fetch(credential)
+        return (place, line, isGood)
+      }
+    }
+    var lines = credentials.map { (name: $0.name, line: "", isGood: false) }
+    for await (place, line, isGood) in group { (lines[place].line, lines[place].isGood) = (line, isGood) }
+    return lines
+  }
+}
+
+private func fetch(_ credential: CredentialSettings) async -> (line: String, isGood: Bool) {
+  switch credential.kind {
+  // Files of secrets were read with the configuration.
+  case .field(let name, _): return ("the value of \(name) could be read", true)
+  case .basic: return ("the password could be read", true)
+  case .bearer: return ("the token could be read", true)
+  case .oauth2(let settings, let tls, _):
+    var configuration = SessionConfiguration()
+    if let tls { configuration.tls = TLSConfiguration(tls) }
+    do {
+      let session = Session(configuration: configuration)
+      let token = try await OAuth2Authenticator(settings).refresh(.none, for: session)
+      let seconds = token.expires.seconds(since: .now)
+      return ("a token came, which expires in \(Int(seconds.rounded())) s", true)
+    } catch let error as OAuth2Error {
+      return ("no token came (\(error.reason.rawValue)): \(error.text)", false)
+    } catch {
+      // The text of another error might hold what was sent.
+      return ("no token came", false)
+    }
+  }
+}
+
+extension TLSConfiguration {
+  fileprivate init(_ tls: UpstreamTLS) {
+    self.init()
+    if let authority = tls.authority { trustRoots = .pem(Data(authority)) }
+    if let certificate = tls.certificate {
+      clientCertificate = ClientCertificate(
+        certificate: .data(Data(certificate)), privateKey: tls.key.map { .data(Data($0)) })
+    }
+    pinnedPublicKeys = tls.pins
+    minimumVersion = tls.minimumVersion
+  }
+}
