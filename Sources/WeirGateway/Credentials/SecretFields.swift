@@ -16,12 +16,10 @@ final class SecretFields {
   /// Until when the credential may be used without asking it.
   @exclusivity(unchecked) private var until = MonotonicTime(nanoseconds: 0)
 
-  /// Nil for a route whose attempts need none.
-  init?(_ route: RoutePlan) {
+  init(_ route: RoutePlan) {
     let headers = route.route.headers.leavingOut(route.credential?.field)
     rules = (headers.set + headers.add).filter { $0.secret != nil }
     credential = route.credential
-    if rules.isEmpty, credential == nil { return nil }
   }
 
   /// Whether the credential may be sent without asking it.

@@ -11,8 +11,7 @@ extension Forwarding: ExchangeRun {
 
   /// The present attempt waits for its credential here, as those of the client wait for adapters.
   func prepare() {
-    if let outgoing, outgoing.route.credential != nil, awaitsCredential(of: outgoing) { return }
-    isPrepared()
+    if credential == nil || !awaitsCredential() { isPrepared() }
   }
 
   func isPrepared() {
@@ -42,7 +41,7 @@ extension Forwarding: ExchangeRun {
   /// Asks the rules.
   func askForVerdict() {
     guard let outgoing else { return }
-    if isRepairable(attempt), repairs(attempt) { return }
+    if let attempt, credential != nil, isRepairable(attempt), repairs(attempt) { return }
     let elsewhere = attempt?.elsewhere()
     guard let wish = elsewhere ?? outgoing.rules.map({ self.decision(of: $0, about: outgoing) }) else {
       return perform(machine.decided(nil))
@@ -61,7 +60,7 @@ extension Forwarding: ExchangeRun {
       isDestinationRefused: transferFailure?.isDestinationRefused ?? false)
     return rules.decision(
       about: facts, isRetryable: rules.isRetryable(facts),
-      retryCount: machine.retries - admission.connectRetries - repairs,
+      retryCount: machine.retries - admission.connectRetries - (credential?.repairs ?? 0),
       values: { [head] in head?.values(ofField: $0) ?? [] }, random: .random(in: 0..<1),
       now: Timestamp.now.seconds)
   }
@@ -80,7 +79,7 @@ extension Forwarding: ExchangeRun {
 
   func prepareRival() {
     // One that would have to wait comes too late.
-    if let outgoing, plan.secretFields(of: outgoing.route)?.isReady(at: .now) == false { return }
+    if let credential, !credential.fields.isReady(at: .now) { return }
     startRival { number, keep in keep(makeAttempt(number)) }
   }
 
@@ -143,9 +142,11 @@ extension Forwarding: AttemptDelegate {
   /// The fields of an attempt. Each has a place of its own in the trace.
   private func headers(of outgoing: OutgoingRequest, for attempt: Attempt) -> PreparedHeaders {
     let trace = ids?.trace?.child(parent: plan.traceIDs.parent())
-    let fields = plan.secretFields(of: outgoing.route)
-    let secrets = fields?.current()
-    if let fields { attempt.credentialVersion = fields.version }
+    guard outgoing.route.hasSecrets, let fields = plan.secretFields(of: outgoing.route) else {
+      return outgoing.headers(retries: machine.retries, trace: trace)
+    }
+    let secrets = fields.current()
+    credential?.versions[attempt.number] = fields.version
     return outgoing.headers(retries: machine.retries, trace: trace, secrets: secrets)
   }
 
@@ -175,10 +176,10 @@ extension Forwarding: AttemptDelegate {
     // A switch that was asked for is a success.
     attempt.answered(switches ? 200 : head.status)
     if head.status == 429, let destination { plan.log.limited(destination) }
-    let isRepairable = head.status == 401 && isRepairable(attempt)
+    let isRepairable = head.status == 401 && credential != nil && isRepairable(attempt)
     // In a race it is no better than a failure.
     guard goesOn(attempt, status: isRepairable ? 503 : head.status) else {
-      if isRepairable { outgoing?.route.credential?.refused(attempt.credentialVersion, at: .now) }
+      if isRepairable { credential?.wasRefused(on: attempt.number) }
       lose(attempt, nil)
       return .stop
     }

@@ -2,26 +2,46 @@ import WeirIO
 import WeirServer
 import WeirTransport
 
-/// A forwarded request's wait for its credential: before an attempt, or after the upstream has refused the one that the
-/// attempt carried.
-struct CredentialWait {
+/// A forwarded request's credential: which values its attempts carried, and its waits for another one.
+final class CredentialUse {
+  /// A wait: before an attempt, or after the upstream has refused the value that an attempt carried.
+  struct Wait {
+    let ticket: OutboundCredential.Machine.Ticket
+    let began: MonotonicTime
+    /// Whether an attempt's response is held meanwhile.
+    let isRepair: Bool
+  }
+
   let credential: OutboundCredential
-  let ticket: OutboundCredential.Machine.Ticket
-  let began: MonotonicTime
-  /// Whether an attempt's response is held meanwhile.
-  let isRepair: Bool
+  let fields: SecretFields
+  /// The versions that attempts carried, by their numbers.
+  @exclusivity(unchecked) var versions: [Int: UInt64] = [:]
+  @exclusivity(unchecked) var wait: Wait?
+  /// How often the request was sent again, as the upstream had refused a value.
+  @exclusivity(unchecked) var repairs = 0
+  /// The version that was fetched for this request; 0 if none was.
+  @exclusivity(unchecked) var own: UInt64 = 0
+
+  /// Nil if the fields have no credential.
+  init?(_ fields: SecretFields) {
+    guard let credential = fields.credential else { return nil }
+    self.credential = credential
+    self.fields = fields
+  }
+
+  /// The upstream has refused the value of an attempt that is of no use any more.
+  func wasRefused(on attempt: Int) { credential.refused(versions[attempt] ?? 0, at: .now) }
 }
 
 extension Forwarding {
   /// Whether the present attempt has to wait for its credential, or has ended for want of it.
-  func awaitsCredential(of outgoing: OutgoingRequest) -> Bool {
-    guard let fields = plan.secretFields(of: outgoing.route), let credential = fields.credential else { return false }
-    if fields.isReady(at: exchange.loop.turnTime) { return false }
+  func awaitsCredential() -> Bool {
+    guard let use = credential, !use.fields.isReady(at: exchange.loop.turnTime) else { return false }
     let now = MonotonicTime.now
-    switch credential.adapt(at: now, waiter()) {
+    switch use.credential.adapt(at: now, waiter()) {
     case .ready: return false
     case .wait(let ticket):
-      startWaiting(for: credential, ticket, isRepair: false, at: now)
+      startWaiting(ticket, isRepair: false, at: now)
       return true
     case .refuse(let refusal):
       refuse(refusal, after: 0)
@@ -29,41 +49,41 @@ extension Forwarding {
     }
   }
 
-  /// Whether the upstream has refused the credential of an attempt, and another one may help: twice at most, and not after
-  /// one that was fetched for this request.
-  func isRepairable(_ attempt: Attempt?) -> Bool {
-    guard let attempt, attempt.status == 401, attempt.credentialVersion > 0 else { return false }
-    return failure == nil && repairs < Self.mostRepairs && attempt.credentialVersion != ownCredential
+  /// Whether the upstream has refused the credential of an attempt, and another value may help: twice at most, and not
+  /// after one that was fetched for this request.
+  func isRepairable(_ attempt: Attempt) -> Bool {
+    guard let use = credential, attempt.status == 401, let version = use.versions[attempt.number] else { return false }
+    return failure == nil && use.repairs < Self.mostRepairs && version > 0 && version != use.own
   }
 
   private static let mostRepairs = 2
 
-  /// Gets another credential for a request that was refused. Returns false if there will be none, or if the request can't
-  /// be sent again.
-  func repairs(_ attempt: Attempt?) -> Bool {
-    guard let attempt, let credential = outgoing?.route.credential else { return false }
-    let now = MonotonicTime.now
+  /// Gets another value for an attempt that was refused. Returns false if there will be none, or if the request can't be
+  /// sent again.
+  func repairs(_ attempt: Attempt) -> Bool {
+    guard let use = credential, let version = use.versions[attempt.number] else { return false }
     guard canReplayBody else {
-      credential.refused(attempt.credentialVersion, at: now)
+      use.wasRefused(on: attempt.number)
       return false
     }
-    switch credential.repair(attempt.credentialVersion, at: now, waiter()) {
+    let now = MonotonicTime.now
+    switch use.credential.repair(version, at: now, waiter()) {
     case .none: return false
     case .again:
       repair()
       return true
     case .wait(let ticket):
       attempt.hold(.verdict)
-      startWaiting(for: credential, ticket, isRepair: true, at: now)
+      startWaiting(ticket, isRepair: true, at: now)
       return true
     }
   }
 
-  /// Has the request sent again, with the credential that there is now. That takes nothing from the budget.
+  /// Has the request sent again, with the value that there is now. That takes nothing from the budget.
   private func repair() {
     let verdict = admission.verdict(
       on: .retry(after: 0, source: .backoff), canReplayBody: canReplayBody, deadline: tally.deadline, isFree: { true })
-    if case .retry = verdict { repairs += 1 }
+    if case .retry = verdict { credential?.repairs += 1 }
     judged(verdict, dueTo: RetryReason(rawValue: "401"))
     attempt?.release(.verdict)
   }
@@ -76,48 +96,47 @@ extension Forwarding {
     return OutboundCredential.Waiter(loop: exchange.loop) { outcome in bound.value.credentialCame(outcome, step) }
   }
 
-  private func startWaiting(
-    for credential: OutboundCredential, _ ticket: OutboundCredential.Machine.Ticket, isRepair: Bool,
-    at now: MonotonicTime
-  ) {
-    credentialWait = CredentialWait(credential: credential, ticket: ticket, began: now, isRepair: isRepair)
-    exchange.loop.schedule(delayTimer, at: now.advanced(bySeconds: credential.wait), handler: self)
+  var isWaitingForCredential: Bool { credential?.wait != nil }
+
+  private func startWaiting(_ ticket: OutboundCredential.Machine.Ticket, isRepair: Bool, at now: MonotonicTime) {
+    guard let use = credential else { return }
+    use.wait = CredentialUse.Wait(ticket: ticket, began: now, isRepair: isRepair)
+    exchange.loop.schedule(delayTimer, at: now.advanced(bySeconds: use.credential.wait), handler: self)
   }
 
   private func credentialCame(_ outcome: RefreshOutcome, _ step: ExchangeMachine.Step) {
-    guard step == machine.step, let wait = endCredentialWait() else { return }
+    guard step == machine.step, let use = credential, let wait = endCredentialWait() else { return }
     let now = MonotonicTime.now
-    let seconds = now.seconds(since: wait.began)
     switch outcome {
     case .proceed(let version):
-      ownCredential = version
-      tell(of: wait.credential, seconds, failed: nil)
+      use.own = version
+      tell(of: use.credential, now.seconds(since: wait.began), failed: nil)
       if wait.isRepair { repair() } else { isPrepared() }
-    case .fail(let error): give(up: wait, wait.credential.refusal(error, at: now), after: seconds)
-    case .excessiveRefresh, .again:
-      give(up: wait, wait.credential.lateness(at: now), after: seconds)
+    case .fail(let error): give(up: wait, use.credential.refusal(error, at: now), at: now)
+    case .excessiveRefresh, .again: give(up: wait, use.credential.lateness(at: now), at: now)
     }
   }
 
   /// The request has waited for as long as it may.
   func credentialIsLate() {
-    guard let wait = endCredentialWait() else { return }
+    guard let use = credential, let wait = endCredentialWait() else { return }
     let now = MonotonicTime.now
-    give(up: wait, wait.credential.lateness(at: now), after: now.seconds(since: wait.began))
+    give(up: wait, use.credential.lateness(at: now), at: now)
   }
 
   /// The response that refused the credential goes to the client; a request that was not sent is refused.
-  private func give(up wait: CredentialWait, _ refusal: CredentialRefusal, after seconds: Double) {
-    guard wait.isRepair else { return refuse(refusal, after: seconds) }
-    tell(of: wait.credential, seconds, failed: refusal.reason)
+  private func give(up wait: CredentialUse.Wait, _ refusal: CredentialRefusal, at now: MonotonicTime) {
+    let seconds = now.seconds(since: wait.began)
+    guard wait.isRepair, let use = credential else { return refuse(refusal, after: seconds) }
+    tell(of: use.credential, seconds, failed: refusal.reason)
     perform(machine.decided(nil))
     attempt?.release(.verdict)
   }
 
   private func refuse(_ refusal: CredentialRefusal, after seconds: Double) {
-    guard let credential = outgoing?.route.credential else { return }
-    credential.noteRefused(refusal)
-    tell(of: credential, seconds, failed: refusal.reason)
+    guard let use = credential else { return }
+    use.credential.noteRefused(refusal)
+    tell(of: use.credential, seconds, failed: refusal.reason)
     fail(.unauthenticated(refusal))
   }
 
@@ -127,11 +146,11 @@ extension Forwarding {
 
   /// Returns the wait, which is over.
   @discardableResult
-  func endCredentialWait() -> CredentialWait? {
-    guard let wait = credentialWait else { return nil }
-    credentialWait = nil
+  func endCredentialWait() -> CredentialUse.Wait? {
+    guard let use = credential, let wait = use.wait else { return nil }
+    use.wait = nil
     exchange.loop.cancel(delayTimer)
-    wait.credential.leave(wait.ticket)
+    use.credential.leave(wait.ticket)
     return wait
   }
 }

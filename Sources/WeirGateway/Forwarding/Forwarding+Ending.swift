@@ -227,7 +227,6 @@ extension Forwarding {
     outgoing = request.fallback(to: route, after: machine.retries, fields: fields)
     machine = ExchangeMachine(mayRetry: route.mayConnectElsewhere || route.credential != nil)
     (failure, head, ending, grantedReason) = (nil, nil, nil, nil)
-    (repairs, ownCredential) = (0, 0)
     isResponseBad = false
     tally.begins(at: now)
     beginExchange(by: route)

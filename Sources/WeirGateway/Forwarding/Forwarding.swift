@@ -40,12 +40,8 @@ final class Forwarding {
   @exclusivity(unchecked) var tally = UpstreamTally()
   /// Whether the upstream has no endpoint, for which the request waits.
   @exclusivity(unchecked) private var awaitsEndpoints = false
-  /// The wait for a credential; nil without one.
-  @exclusivity(unchecked) var credentialWait: CredentialWait?
-  /// How often the request was sent again with another credential, as the upstream had refused the one before.
-  @exclusivity(unchecked) var repairs = 0
-  /// The version of the credential that was fetched for this request; 0 if none was.
-  @exclusivity(unchecked) var ownCredential: UInt64 = 0
+  /// The credential of its attempts; nil without one.
+  @exclusivity(unchecked) var credential: CredentialUse?
   /// The reason why the next attempt was granted.
   @exclusivity(unchecked) var grantedReason: RetryReason?
   /// The request's trace and identifier; nil without any.
@@ -229,6 +225,7 @@ final class Forwarding {
   func beginExchange(by route: RoutePlan) {
     exchange.loop.schedule(deadlineTimer, at: tally.deadline, handler: self)
     observer?.exchangeBegan(self)
+    credential = route.credential == nil ? nil : plan.secretFields(of: route).flatMap(CredentialUse.init)
     if !waitsForEndpoints(of: route) { perform(machine.begin()) }
   }
 
@@ -283,7 +280,7 @@ final class Forwarding {
   private func stopTimers() {
     exchange.loop.cancel(deadlineTimer)
     stopsWaitingForEndpoints()
-    if credentialWait != nil { endCredentialWait() }
+    if credential != nil { endCredentialWait() }
     if grantedReason != nil { stopWaiting(for: .retry) }
     if machine.race != nil { stopWaiting(for: .hedge) }
   }
@@ -308,7 +305,7 @@ final class Forwarding {
   func deadlineIsOver() {
     // The timer stays armed at a stream's head, since the response may still be taken back.
     if streamBegan != nil { return }
-    if credentialWait != nil { return credentialIsLate() }
+    if isWaitingForCredential { return credentialIsLate() }
     if body.isAwaited && machine.stage != .passing || clientWait?.since != nil { return fail(.cancelled) }
     let seconds = outgoing?.route.timeout ?? 0
     fail(.transfer(TransferFailure(.timedOut, "the request took longer than its route allows (timeout: \(seconds) s)")))
@@ -334,7 +331,7 @@ final class Forwarding {
   private var hasGivenUp: Bool { isClientGone && exchange.hasClientLeft && !body.holdsUpstreamUp }
 
   private func noteAbandoned() {
-    guard hasGivenUp, !machine.stage.isEnding, attempt != nil || awaitsEndpoints || credentialWait != nil, let destination else { return }
+    guard hasGivenUp, !machine.stage.isEnding, attempt != nil || awaitsEndpoints || isWaitingForCredential, let destination else { return }
     let phase = machine.stage == .delaying ? .queue : attempt?.abandonedPhase ?? .queue
     observer?.exchange(self, abandonedIn: phase)
     plan.series[route].abandoned.increment()
@@ -385,7 +382,7 @@ extension Forwarding: TimerHandler {
       clientWaitIsOver(clientWait, at: now)
     } else if awaitsEndpoints {
       endpointsAreDue()
-    } else if credentialWait != nil {
+    } else if isWaitingForCredential {
       credentialIsLate()
     } else {
       retryIsDue()

@@ -156,7 +156,7 @@ final class ActivePlan {
     accessNames = plan.access.map { _ in AccessNames(plan) }
     log.access.follow(plan.access?.settings, plan.access?.writer)
     var fields = [SecretFields?](repeating: nil, count: plan.planCount)
-    for route in plan.forwarding { fields[route.number] = SecretFields(route) }
+    for route in plan.forwarding { fields[route.number] = route.hasSecrets ? SecretFields(route) : nil }
     secretFields = fields
     states = Array(repeating: nil, count: plan.planCount)
     choices = Array(repeating: nil, count: plan.planCount)

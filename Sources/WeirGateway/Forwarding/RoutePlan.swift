@@ -36,6 +36,8 @@ final class RoutePlan: Sendable {
   let fallback: ForwardingPlan.Fallback?
   /// The credential of requests; nil without one.
   let credential: OutboundCredential?
+  /// Whether attempts get fields with secrets (``SecretFields``).
+  let hasSecrets: Bool
   /// What is done about content codings; nil for nothing.
   let coding: CodingPlan?
   /// What holds of requests that ask for another protocol; nil if they are like others.
@@ -64,6 +66,7 @@ final class RoutePlan: Sendable {
     self.spec = spec
     let credential = maker.context.credentials[isFallback ? named?.credential : route.credential ?? named?.credential]
     self.credential = credential
+    hasSecrets = credential != nil || (route.headers.set + route.headers.add).contains { $0.secret != nil }
     headers = HeaderPolicy(
       route: route, upstream: upstream, host: named?.host, pseudonym: maker.context.pseudonym,
       ids: maker.idSettings, believed: maker.believed, credential: credential?.field)

@@ -23,8 +23,6 @@ package final class Attempt {
   @exclusivity(unchecked) package private(set) var status: Int?
   /// The pass that the circuit gave; nil without a circuit.
   @exclusivity(unchecked) var pass: Circuit.Pass?
-  /// The version of the credential that it carries; 0 without one.
-  @exclusivity(unchecked) package var credentialVersion: UInt64 = 0
   /// The endpoint that was selected for it, if its destination has a set of them.
   @exclusivity(unchecked) var selection: EndpointSelection?
   /// Whether it failed before anything was sent to its endpoint.

@@ -64,8 +64,8 @@ import WeirTestSupport
   }
 
   @Test func aSecretOfAFileIsFollowed() throws {
-    let folder = try TemporaryFolder()
-    let path = folder.path("key")
+    let folder = try TemporaryDirectory()
+    let path = folder.path + "/key"
     try Data("one\n".utf8).write(to: URL(fileURLWithPath: path))
     let file = try SecretFile(path)
     let upstream = try ScriptedServer(.answering(okResponse("ok")))
@@ -297,8 +297,8 @@ import WeirTestSupport
   }
 
   @Test func aFileIsReadAgainOnlyIfItHasChanged() throws {
-    let folder = try TemporaryFolder()
-    let path = folder.path("token")
+    let folder = try TemporaryDirectory()
+    let path = folder.path + "/token"
     try Data("one".utf8).write(to: URL(fileURLWithPath: path))
     let file = try SecretFile(path)
     let upstream = try ScriptedServer(
