@@ -1,4 +1,5 @@
 import Synchronization
+import Weir
 import WeirCompression
 import WeirExporter
 import WeirHTTP
@@ -8,22 +9,32 @@ import WeirServer
 /// A small origin server on its own local address, so that a gateway without configuration has an upstream.
 package final class DemoOrigin: Sendable {
   private let server: Server
+  private let tokens = DemoTokens()
 
   package init() throws {
     let loop = try EventLoop(name: "weir.demo")
     let listener = try Listener(.loopback(port: 0))
-    server = Server(listener: listener, loop: loop, handler: DemoHandler())
+    server = Server(listener: listener, loop: loop, handler: DemoHandler(tokens))
     server.start()
   }
 
   package var address: SocketAddress { server.listener.address }
 
-  /// Forwards all requests to the demo origin. The route of `/flaky` retries.
+  /// Forwards all requests to the demo origin. The route of `/flaky` retries, and that of `/account` brings a token.
   package func configuration() throws -> Configuration {
     let upstream = try Upstream(parsing: "http://\(address)")
     var flaky = Route(name: "flaky", match: RouteMatch(pathPrefix: "/flaky"), upstream: upstream)
     flaky.retry.limit = 2
-    return Configuration(routes: [Route(name: "demo", upstream: upstream), flaky])
+    var account = Route(name: "account", match: RouteMatch(pathPrefix: "/account"), upstream: upstream)
+    account.credential = DemoTokens.client
+    var configuration = Configuration(routes: [Route(name: "demo", upstream: upstream), flaky, account])
+    let tokenURL = try "\(upstream.origin)token".asURL()
+    configuration.credentials = [
+      CredentialSettings(
+        name: DemoTokens.client,
+        kind: .oauth2(tokens.settings(at: tokenURL), tls: nil, wait: CredentialSettings.defaultWait))
+    ]
+    return configuration
   }
 
   package func stop() async {
@@ -34,10 +45,16 @@ package final class DemoOrigin: Sendable {
 private final class DemoHandler: RequestHandler {
   private static let maximumBody = 1 << 20
   private let flakyVisits = Atomic(0)
+  private let tokens: Mutex<DemoTokens>
+
+  init(_ tokens: DemoTokens) { self.tokens = Mutex(tokens) }
 
   func handle(_ exchange: Exchange) {
     exchange.collectBody(limit: Self.maximumBody) { [self] body in
       let request = DemoRequest(exchange.head, body: body)
+      if let response = tokens.withLock({ $0.answer(to: request, at: .now) }) {
+        return exchange.respond(with: response)
+      }
       let visits = exchange.head.isPath("/flaky") ? flakyVisits.wrappingAdd(1, ordering: .relaxed).oldValue : 0
       let response = DemoResponse(to: request, flakyVisits: visits)
       guard response.delay > .zero else { return exchange.respond(with: response) }
@@ -137,7 +154,7 @@ struct DemoResponse: Equatable {
     }
   }
 
-  private init(status: Int, type: String, body: [UInt8]) {
+  init(status: Int, type: String, body: [UInt8]) {
     self.status = status
     fields = [HeaderRule(name: "Content-Type", value: type)]
     self.body = body
@@ -151,6 +168,7 @@ struct DemoResponse: Equatable {
     /delay/250ms    an answer that takes its time
     /gzip           a compressed body
     /flaky          fails two times of three; the gateway's retries hide it, as far as their budget goes
+    /account        wants a token, which the gateway fetches and renews: each is good for 20 s
 
     """
 }

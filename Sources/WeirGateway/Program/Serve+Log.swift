@@ -44,7 +44,9 @@ extension Serve {
     log.info(
       "a path that fails two times of three: retries hide it until their budget is used up",
       ["try": "curl \(gateway)/flaky"])
-    log.info("what was measured of both", ["try": "curl \(metrics)"])
+    log.info(
+      "a page that wants a token of 20 s: the gateway fetches and renews it", ["try": "curl \(gateway)/account"])
+    log.info("what was measured of all", ["try": "curl \(metrics)"])
   }
 
   /// Warns of an address that was given, and that a socket of the service manager replaces.
