@@ -24,10 +24,8 @@ private func fetch(_ credential: CredentialSettings) async -> (line: String, isG
   case .basic: return ("the password could be read", true)
   case .bearer: return ("the token could be read", true)
   case .oauth2(let settings, let tls, _):
-    var configuration = SessionConfiguration()
-    if let tls { configuration.tls = TLSConfiguration(tls) }
     do {
-      let session = Session(configuration: configuration)
+      let session = Session(configuration: OAuth2Authenticator.sessionConfiguration(tls: tls?.configuration))
       let token = try await OAuth2Authenticator(settings).refresh(.none, for: session)
       let seconds = token.expires.seconds(since: .now)
       return ("a token came, which expires in \(Int(seconds.rounded())) s", true)
@@ -37,18 +35,5 @@ private func fetch(_ credential: CredentialSettings) async -> (line: String, isG
       // The text of another error might hold what was sent.
       return ("no token came", false)
     }
-  }
-}
-
-extension TLSConfiguration {
-  fileprivate init(_ tls: UpstreamTLS) {
-    self.init()
-    if let authority = tls.authority { trustRoots = .pem(Data(authority)) }
-    if let certificate = tls.certificate {
-      clientCertificate = ClientCertificate(
-        certificate: .data(Data(certificate)), privateKey: tls.key.map { .data(Data($0)) })
-    }
-    pinnedPublicKeys = tls.pins
-    minimumVersion = tls.minimumVersion
   }
 }
