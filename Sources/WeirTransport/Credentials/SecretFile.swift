@@ -8,7 +8,7 @@ import WeirIO
 ///
 /// The content is what a header field's value may be, of at most 64 KiB; one line end behind it is dropped. Content counts
 /// once the file has looked the same for half a second. A file that is gone or wrong later changes nothing: the last good
-/// value stays. May be used on any thread.
+/// value stays. It prints its path alone. May be used on any thread.
 public final class SecretFile: Sendable {
   /// Why a file can't be used, without any of its content.
   public struct Problem: Error, Hashable, CustomStringConvertible {
@@ -33,7 +33,7 @@ public final class SecretFile: Sendable {
   /// Seconds between two reports of a problem.
   static let reportInterval = 60.0
 
-  /// The path of the file, or of a link to it.
+  /// The absolute path of the file, or of a link to it.
   public let path: String
   private let mark: FileMark.Reader
   private let state: Mutex<State>
@@ -105,6 +105,7 @@ public final class SecretFile: Sendable {
   }
 
   private static func read(_ path: String) throws(Problem) -> [UInt8] {
+    guard path.hasPrefix("/") else { throw Problem(path: path, reason: "is no absolute path") }
     var octets: [UInt8]
     do throws(SmallFile.Failure) {
       octets = try SmallFile.bytes(of: path, limit: mostBytes + 3)
@@ -126,6 +127,13 @@ public final class SecretFile: Sendable {
     return octets.allSatisfy(\.isFieldContent)
       ? "begins or ends with a blank" : "holds a control character, such as a second line end"
   }
+}
+
+extension SecretFile: CustomStringConvertible, CustomReflectable {
+  /// The path.
+  public var description: String { path }
+
+  public var customMirror: Mirror { Mirror(self, children: ["path": path]) }
 }
 
 /// Decides at each look at a secret's file whether it is to be read. A value.

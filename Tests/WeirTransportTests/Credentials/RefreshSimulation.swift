@@ -1,18 +1,17 @@
-import Foundation
-import Testing
 import WeirIO
 import WeirTestSupport
 
-@testable import Weir
+@testable import WeirTransport
 
 /// The shell of a machine, a server, and requests that are each somewhere between being asked for and their end. What is
-/// between two locks in the real shell is between two steps here.
+/// between two locks in the real shell is between two steps here. In every other simulation credentials age.
 struct RefreshSimulation {
   typealias Machine = RefreshMachine<Int, Int>
 
   enum Event: String, CaseIterable {
     case sent, deferred, waited, retriedAtOnce, refused, excessive, missing, lookedAgain, lateMember, left, discarded
     case superseded, due, dueForNobody, answeredTwice, neverAnswered, succeeded, failed, withdrawn
+    case refreshedByAge, refusedInSilence, fetched, refusedCheck
   }
 
   enum Stage: Equatable {
@@ -45,16 +44,29 @@ struct RefreshSimulation {
   var current: Int?
   var credentials = 1
   var stale: Set<Int> = []
+  /// Good, and to be refreshed.
+  var aged: Set<Int> = []
   var valid: Set<Int> = []
   var refused: Set<Int> = []
   /// Whether a refresh waits for the end of the one before.
   var isDue = false
   var failedWith: Int?
-  var calls: [(number: UInt64, credential: Int, isSuperseded: Bool)] = []
+  var calls: [Call] = []
   var ended: [UInt64] = []
+  /// The times at which calls began that count.
   var begun: [MonotonicTime] = []
+  var failuresInRow = 0
+  var silentUntil = MonotonicTime(nanoseconds: 0)
+  let ages: Bool
   let neverAnswers: Bool
   let attempts: Int
+
+  struct Call {
+    let number: UInt64
+    let credential: Int
+    let counts: Bool
+    var isSuperseded = false
+  }
 
   let notes: Notes
 
@@ -77,11 +89,12 @@ struct RefreshSimulation {
   init(seed: UInt64, isLogged: Bool = false) {
     random = SeededRandom(seed: seed)
     notes = Notes(isLogged: isLogged)
+    ages = random.next() % 2 == 0
     neverAnswers = random.next() % 8 == 0
     attempts = Int(random.next() % 4) + 1
     current = random.next() % 8 == 0 ? nil : 1
     if random.next() % 2 == 0 { valid = [1] }
-    machine = Machine(credential: current, times: RefreshTimes(interval: 10, maximumAttempts: attempts))
+    machine = Machine(credential: current, times: RefreshTimes(interval: 10, maximumAttempts: attempts), ages: ages)
   }
 
   mutating func run() {
@@ -110,7 +123,7 @@ struct RefreshSimulation {
     case 13..<15: tellReleased()
     case 15: answer()
     case 16: changeServer()
-    case 17: if random.next() % 3 == 0 { setCredential() }
+    case 17: if random.next() % 3 == 0 { setCredential() } else if ages { useAside() }
     case 18 where isDue: for index in requests.indices.filter(isWaiting) { cancel(index) }
     case 18: if !requests.isEmpty, random.next() % 2 == 0 { cancel(pick(requests.count)) }
     default: now = now.advanced(bySeconds: Double(random.next() % 6))
@@ -134,7 +147,7 @@ struct RefreshSimulation {
     let look = machine.look()
     note("\(index) looks: \(look.credential ?? 0)")
     expect(look.credential == current, "holds \(look.credential ?? 0), not \(current ?? 0)")
-    if look.isIdle, let credential = look.credential, !stale.contains(credential) {
+    if look.isIdle, need(of: look.credential) == .none, let credential = look.credential {
       send(index, credential)
     } else {
       requests[index].stage = .looked(look.credential, look.version)
@@ -142,17 +155,26 @@ struct RefreshSimulation {
   }
 
   mutating func adapt(_ index: Int, _ credential: Int?, _ version: UInt64) {
-    let isStale = credential.map { stale.contains($0) } ?? false
+    let need = need(of: credential)
     let hadFailed = !machine.look().isIdle
-    switch machine.adapt(index, seen: version, requiresRefresh: isStale, at: now) {
-    case .apply(let credential):
-      if hadFailed, calls.allSatisfy(\.isSuperseded) { failedWith = nil }
+    switch machine.adapt(index, seen: version, need, at: now) {
+    case .apply(let credential, let call):
+      if hadFailed, need == .none, !isSilent, calls.allSatisfy(\.isSuperseded) { failedWith = nil }
       send(index, credential)
+      guard let call else { break }
+      saw(.refreshedByAge)
+      expect(need == .soon, "\(credential) is refreshed beside a request though it is fresh")
+      begin(call, isRefused: false)
+    case .refuse:
+      saw(.refusedInSilence)
+      expect(isSilent && need == .now, "\(index) is refused outside of a silence")
+      fail(index)
     case .wait(let ticket, let call):
       saw(.deferred)
+      expect(need == .now, "\(index) waits though \(credential ?? 0) is good")
       note("\(index) is deferred")
       requests[index].stage = .deferred(ticket)
-      begin(call)
+      begin(call, isRefused: false)
     case .missingCredential:
       saw(.missing)
       expect(current == nil, "\(current ?? 0) is not missing")
@@ -197,7 +219,7 @@ struct RefreshSimulation {
   }
 
   mutating func retry(_ index: Int, _ credential: Int, _ version: UInt64) {
-    let isLate = failedWith == credential && current == credential
+    let isLate = failedWith == credential && current == credential && (!ages || isSilent)
     switch machine.retry(index, seen: version, at: now) {
     case .retry:
       saw(.retriedAtOnce)
@@ -209,7 +231,7 @@ struct RefreshSimulation {
       expect(!isLate, "\(index) waits though its batch has failed")
       requests[index].stage = .waiting(ticket)
       requests[index].refusal = (credential, version)
-      begin(call)
+      begin(call, isRefused: true)
     case .refuse:
       saw(isLate ? .lateMember : .refused)
       expect(isLate || current == nil, "\(index) is refused with \(credential), which no batch has failed with")
@@ -226,7 +248,7 @@ struct RefreshSimulation {
     note("\(index): excessive")
     let recent = begun.count { now.seconds(since: $0) <= 10 }
     expect(recent >= attempts, "only \(recent) of \(attempts) refreshes are excessive")
-    failedWith = current
+    if !ages { failedWith = current }
     fail(index)
   }
 

@@ -1,25 +1,41 @@
-import Foundation
 import Testing
 import WeirIO
 
-@testable import Weir
+@testable import WeirTransport
 
 /// What the machine says to inputs, one after another. Credentials are words, waiters are numbers.
-private struct Rig {
+struct RefreshRig {
   typealias Machine = RefreshMachine<String, Int>
 
-  var machine: Machine
-  var now = MonotonicTime(nanoseconds: 0)
+  struct Failure: Error, CustomStringConvertible {
+    var description: String { "failure" }
+  }
 
-  init(_ credential: String? = "a", times: RefreshTimes? = RefreshTimes(interval: 30, maximumAttempts: 5)) {
-    machine = Machine(credential: credential, times: times)
+  var machine: Machine
+  /// Not the clock's zero, as a silence that was never begun ends there.
+  var now = MonotonicTime(nanoseconds: 1_000_000_000_000)
+
+  init(
+    _ credential: String? = "a", times: RefreshTimes? = RefreshTimes(interval: 30, maximumAttempts: 5),
+    ages: Bool = false
+  ) {
+    machine = Machine(credential: credential, times: times, ages: ages)
   }
 
   var version: UInt64 { machine.look().version }
+  /// Seconds, to a thousandth.
+  var silence: Double { (machine.silenceLeft(at: now) * 1000).rounded() / 1000 }
+
+  mutating func pass(_ seconds: Double) { now = now.advanced(bySeconds: seconds) }
 
   mutating func adapt(_ waiter: Int, stale: Bool = false, seen: UInt64? = nil) -> String {
-    switch machine.adapt(waiter, seen: seen ?? version, requiresRefresh: stale, at: now) {
-    case .apply(let credential): "apply \(credential)"
+    adapt(waiter, stale ? .now : .none, seen: seen)
+  }
+
+  mutating func adapt(_ waiter: Int, _ need: RefreshNeed, seen: UInt64? = nil) -> String {
+    switch machine.adapt(waiter, seen: seen ?? version, need, at: now) {
+    case .apply(let credential, let call): "apply \(credential)" + Self.text(call)
+    case .refuse(let error): "refuse \(error)"
     case .wait(let ticket, let call): "wait \(ticket)" + Self.text(call)
     case .missingCredential: "missing"
     case .excessiveRefresh: "excessive"
@@ -43,8 +59,18 @@ private struct Rig {
     Self.text(machine.ended(call, .success(credential), discards: false, at: now))
   }
 
-  mutating func fail(_ call: UInt64, discards: Bool = false) -> String {
-    Self.text(machine.ended(call, .failure(SampleError()), discards: discards, at: now))
+  mutating func fail(
+    _ call: UInt64, discards: Bool = false, retryAfter: Double? = nil, random: Double = 0.5
+  ) -> String {
+    Self.text(
+      machine.ended(
+        call, .failure(Failure()), discards: discards, retryAfter: retryAfter, random: random, at: now))
+  }
+
+  mutating func fetch() -> String { Self.text(machine.fetch(at: now)) }
+
+  mutating func refuse(seen: UInt64? = nil) -> String {
+    Self.text(machine.refuse(seen: seen ?? version, at: now))
   }
 
   mutating func withdraw(_ call: UInt64) -> String { Self.text(machine.withdrew(call, at: now)) }
@@ -70,16 +96,16 @@ private struct Rig {
 @Suite("§18 Refresh machine: adapting") struct RefreshMachineAdaptTests {
   @Test("A credential is applied, and without one requests fail")
   func applied() {
-    var rig = Rig()
+    var rig = RefreshRig()
     #expect(rig.adapt(1) == "apply a")
-    var none = Rig(nil)
+    var none = RefreshRig(nil)
     #expect(none.adapt(1) == "missing")
     #expect(none.adapt(1, stale: true) == "missing")
   }
 
   @Test("One that requires a refresh defers the request and starts it; those after it wait too, whatever they saw")
   func deferred() {
-    var rig = Rig()
+    var rig = RefreshRig()
     #expect(rig.adapt(1, stale: true) == "wait 1, refresh 1 of a")
     #expect(rig.adapt(2, stale: true) == "wait 2")
     #expect(rig.adapt(3) == "wait 3", "something is deferred already")
@@ -89,7 +115,7 @@ private struct Rig {
 
   @Test("A refresh that a retry started holds up no request whose credential looks valid, until one does not")
   func notHeldUp() {
-    var rig = Rig()
+    var rig = RefreshRig()
     #expect(rig.retry(1) == "wait 1, refresh 1 of a")
     #expect(rig.adapt(2) == "apply a")
     #expect(rig.adapt(3, stale: true) == "wait 2")
@@ -103,9 +129,9 @@ private struct Rig {
 
   @Test("After a failure the kept credential is used by new requests, and refreshed if it requires that")
   func afterFailure() {
-    var rig = Rig()
+    var rig = RefreshRig()
     _ = rig.retry(1)
-    #expect(rig.fail(1) == "fail [1]: SampleError()")
+    #expect(rig.fail(1) == "fail [1]: failure")
     #expect(!rig.machine.look().isIdle)
     #expect(rig.adapt(2) == "apply a")
     #expect(rig.machine.look().isIdle)
@@ -116,7 +142,7 @@ private struct Rig {
 
   @Test("What was found out of another credential says nothing of this one")
   func lookAgain() {
-    var rig = Rig()
+    var rig = RefreshRig()
     #expect(rig.set("b") == "-")
     #expect(rig.adapt(1, stale: true, seen: 0) == "look again")
     #expect(rig.adapt(1, seen: 0) == "look again")
@@ -127,7 +153,7 @@ private struct Rig {
 @Suite("§18 Refresh machine: retrying") struct RefreshMachineRetryTests {
   @Test("The first starts a refresh, the others wait for it, and all go on with its credential")
   func oneRefresh() {
-    var rig = Rig()
+    var rig = RefreshRig()
     #expect(rig.retry(1) == "wait 1, refresh 1 of a")
     #expect(rig.retry(2) == "wait 2")
     #expect(rig.retry(3) == "wait 3")
@@ -140,23 +166,23 @@ private struct Rig {
 
   @Test("A failure fails all waiting requests, and those of the batch that come late")
   func failure() {
-    var rig = Rig()
+    var rig = RefreshRig()
     _ = rig.retry(1)
     _ = rig.adapt(2, stale: true)
-    #expect(rig.fail(1) == "fail [1, 2]: SampleError()")
-    #expect(rig.retry(3) == "refuse SampleError()")
+    #expect(rig.fail(1) == "fail [1, 2]: failure")
+    #expect(rig.retry(3) == "refuse failure")
     #expect(rig.machine.look().credential == "a")
   }
 
   @Test("A credential that is discarded is gone for new requests")
   func discarded() {
-    var rig = Rig()
+    var rig = RefreshRig()
     _ = rig.retry(1)
-    #expect(rig.fail(1, discards: true) == "fail [1]: SampleError()")
+    #expect(rig.fail(1, discards: true) == "fail [1]: failure")
     #expect(rig.machine.look().credential == nil)
     #expect(rig.adapt(2) == "missing")
     #expect(rig.adapt(3, stale: true) == "missing")
-    #expect(rig.retry(4) == "refuse SampleError()", "it had looked before")
+    #expect(rig.retry(4) == "refuse failure", "it had looked before")
     #expect(rig.set("b") == "-")
     #expect(rig.adapt(5) == "apply b")
   }
@@ -165,7 +191,7 @@ private struct Rig {
 @Suite("§18 Refresh machine: refreshes") struct RefreshMachineRefreshTests {
   @Test("A second answer, and one to another call, is ignored")
   func answers() {
-    var rig = Rig()
+    var rig = RefreshRig()
     #expect(rig.succeed(1, "x") == "-")
     _ = rig.retry(1)
     #expect(rig.fail(7) == "-")
@@ -177,7 +203,7 @@ private struct Rig {
 
   @Test("A refresh that all requests have left goes on, and its credential is kept")
   func nobodyWaits() {
-    var rig = Rig()
+    var rig = RefreshRig()
     _ = rig.retry(1)
     #expect(rig.leave(1) == 1)
     #expect(rig.retry(2) == "wait 2", "it is the one under way")
@@ -188,14 +214,14 @@ private struct Rig {
 
   @Test("A credential that is set wins: waiting requests go on with it at once, the refresh's result is dropped")
   func set() {
-    var rig = Rig()
+    var rig = RefreshRig()
     _ = rig.retry(1)
     _ = rig.adapt(2, stale: true)
     #expect(rig.set("mine") == "release [1, 2] with 1")
     #expect(rig.adapt(3) == "apply mine")
     #expect(rig.succeed(1, "late") == "-")
     #expect(rig.adapt(4) == "apply mine")
-    var failing = Rig()
+    var failing = RefreshRig()
     _ = failing.retry(1)
     _ = failing.set("mine")
     #expect(failing.fail(1, discards: true) == "-")
@@ -204,7 +230,7 @@ private struct Rig {
 
   @Test("Nil that is set wins as well")
   func setToNil() {
-    var rig = Rig()
+    var rig = RefreshRig()
     _ = rig.retry(1)
     #expect(rig.set(nil) == "release [1] with 1")
     #expect(rig.adapt(2, stale: true) == "missing")
@@ -215,7 +241,7 @@ private struct Rig {
 
   @Test("Never two at once: the next waits for the end of the one that is no longer wanted")
   func due() {
-    var rig = Rig()
+    var rig = RefreshRig()
     _ = rig.retry(1)
     _ = rig.set("b")
     #expect(rig.adapt(2, stale: true) == "wait 2", "the first call is under way still")
@@ -228,7 +254,7 @@ private struct Rig {
 
   @Test("A refresh that no request waits for any more does not begin, nor does one that is set aside")
   func dueForNobody() {
-    var rig = Rig()
+    var rig = RefreshRig()
     _ = rig.retry(1)
     _ = rig.set("b")
     _ = rig.retry(2)
@@ -247,7 +273,7 @@ private struct Rig {
 @Suite("§18 Refresh machine: calls that are not made") struct RefreshMachineWithdrawalTests {
   @Test("Requests that wait for such a call ask again, and none is refused for it")
   func withdrawn() {
-    var rig = Rig()
+    var rig = RefreshRig()
     _ = rig.retry(1)
     _ = rig.adapt(2, stale: true)
     #expect(rig.withdraw(7) == "-")
@@ -259,7 +285,7 @@ private struct Rig {
 
   @Test("It does not count in the window")
   func window() {
-    var rig = Rig(times: RefreshTimes(interval: 10, maximumAttempts: 1))
+    var rig = RefreshRig(times: RefreshTimes(interval: 10, maximumAttempts: 1))
     for number in 1...5 as ClosedRange<UInt64> {
       #expect(rig.retry(1) == "wait \(number), refresh \(number) of a")
       #expect(rig.withdraw(number) == "[1] ask again")
@@ -271,7 +297,7 @@ private struct Rig {
 
   @Test("One that is superseded makes way for the next")
   func superseded() {
-    var rig = Rig()
+    var rig = RefreshRig()
     _ = rig.retry(1)
     _ = rig.set("b")
     #expect(rig.withdraw(1) == "-")
@@ -285,19 +311,19 @@ private struct Rig {
 @Suite("§18 Refresh machine: window") struct RefreshWindowTests {
   @Test("So many within the interval, both its ends included; then it fails without a call")
   func window() {
-    var rig = Rig(times: RefreshTimes(interval: 10, maximumAttempts: 2))
-    func at(_ seconds: Int64) -> MonotonicTime { MonotonicTime(nanoseconds: seconds * 1_000_000_000) }
+    var rig = RefreshRig(times: RefreshTimes(interval: 10, maximumAttempts: 2))
+    let start = rig.now
     _ = rig.retry(1)
     _ = rig.succeed(1, "b")
-    rig.now = at(4)
+    rig.pass(4)
     _ = rig.retry(2)
     _ = rig.fail(2)
-    rig.now = at(10)
+    rig.pass(6)
     #expect(rig.adapt(3) == "apply b")
     #expect(rig.retry(3) == "excessive", "the first is just within")
-    #expect(rig.retry(4) == "refuse excessiveRefresh", "late for the batch that failed so")
+    #expect(rig.retry(4) == "refuse ExcessiveRefresh()", "late for the batch that failed so")
     #expect(rig.adapt(5) == "apply b")
-    rig.now = MonotonicTime(nanoseconds: 10_000_000_001)
+    rig.now = MonotonicTime(nanoseconds: start.nanoseconds + 10_000_000_001)
     #expect(rig.retry(5) == "wait 3, refresh 3 of b")
     _ = rig.succeed(3, "c")
     #expect(rig.adapt(6, stale: true) == "excessive")
@@ -306,24 +332,24 @@ private struct Rig {
 
   @Test("A new credential that requires a refresh too ends there, and so does one that is due")
   func becomesExcessive() {
-    var rig = Rig(times: RefreshTimes(interval: 10, maximumAttempts: 1))
+    var rig = RefreshRig(times: RefreshTimes(interval: 10, maximumAttempts: 1))
     _ = rig.adapt(1, stale: true)
     _ = rig.succeed(1, "b")
     #expect(rig.adapt(1, stale: true) == "excessive")
-    var due = Rig(times: RefreshTimes(interval: 10, maximumAttempts: 1))
+    var due = RefreshRig(times: RefreshTimes(interval: 10, maximumAttempts: 1))
     _ = due.adapt(1, stale: true)
     _ = due.set("b")
     #expect(due.adapt(2, stale: true) == "wait 2")
     #expect(due.retry(3) == "wait 3")
     #expect(due.succeed(1, "late") == "fail [2, 3]: excessive")
-    #expect(due.retry(4) == "refuse excessiveRefresh")
+    #expect(due.retry(4) == "refuse ExcessiveRefresh()")
   }
 
   @Test("None at all, and any number")
   func extremes() {
-    var none = Rig(times: RefreshTimes(interval: 30, maximumAttempts: 0))
+    var none = RefreshRig(times: RefreshTimes(interval: 30, maximumAttempts: 0))
     #expect(none.retry(1) == "excessive")
-    var any = Rig(times: nil)
+    var any = RefreshRig(times: nil)
     for call in 1...100 {
       #expect(any.retry(call).hasSuffix("refresh \(call) of a"))
       _ = any.fail(UInt64(call))
@@ -333,7 +359,7 @@ private struct Rig {
 
   @Test("A failure's times are kept, and those of credentials that were set")
   func kept() {
-    var rig = Rig(times: RefreshTimes(interval: 10, maximumAttempts: 2))
+    var rig = RefreshRig(times: RefreshTimes(interval: 10, maximumAttempts: 2))
     _ = rig.retry(1)
     _ = rig.fail(1, discards: true)
     _ = rig.set("b")

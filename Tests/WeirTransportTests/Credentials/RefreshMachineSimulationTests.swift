@@ -3,7 +3,7 @@ import Testing
 import WeirIO
 import WeirTestSupport
 
-@testable import Weir
+@testable import WeirTransport
 
 /// Drives refresh machines through random interleavings of requests, refusals, refreshes that succeed, fail, answer twice
 /// or never, credentials set from outside, and cancels.

@@ -1,14 +1,20 @@
-import Foundation
-import Testing
 import WeirIO
 import WeirTestSupport
 
-@testable import Weir
+@testable import WeirTransport
 
 extension RefreshSimulation {
   // MARK: Refreshes
 
-  mutating func begin(_ call: Machine.Call?) {
+  var isSilent: Bool { now < silentUntil }
+
+  func need(of credential: Int?) -> RefreshNeed {
+    guard let credential else { return .none }
+    if stale.contains(credential) { return .now }
+    return aged.contains(credential) ? .soon : .none
+  }
+
+  mutating func begin(_ call: Machine.Call?, isRefused: Bool) {
     guard let call else {
       isDue = calls.contains(where: \.isSuperseded)
       if isDue { saw(.due) }
@@ -17,13 +23,17 @@ extension RefreshSimulation {
     note("refresh \(call.number) of \(call.credential) begins")
     expect(calls.isEmpty, "two refreshes at once")
     expect(call.credential == current, "\(call.credential) is refreshed, not \(current ?? 0)")
-    let isNeeded = stale.contains(call.credential) || refused.contains(call.credential)
+    expect(!isSilent, "a refresh begins in a silence")
+    let isNeeded = need(of: call.credential) != .none || refused.contains(call.credential)
     expect(isNeeded, "\(call.credential) is refreshed without need")
-    let recent = begun.count { now.seconds(since: $0) <= 10 }
-    expect(recent < attempts, "\(recent + 1) refreshes within the window of \(attempts)")
-    begun.append(now)
+    let counts = isRefused || !ages
+    if counts {
+      let recent = begun.count { now.seconds(since: $0) <= 10 }
+      expect(recent < attempts, "\(recent + 1) refreshes within the window of \(attempts)")
+      begun.append(now)
+    }
     failedWith = nil
-    calls.append((call.number, call.credential, false))
+    calls.append(Call(number: call.number, credential: call.credential, counts: counts))
   }
 
   /// The authenticator answers the call that is under way, or once more the one before.
@@ -46,32 +56,57 @@ extension RefreshSimulation {
     case 4:
       saw(.withdrawn)
       note("refresh \(call.number) is not made")
-      begun.removeLast()
+      if call.counts { begun.removeLast() }
       perform(machine.withdrew(call.number, at: now), after: call.isSuperseded)
     default: succeeds(call)
     }
   }
 
-  mutating func fails(_ call: (number: UInt64, credential: Int, isSuperseded: Bool)) {
+  mutating func fails(_ call: Call) {
     let discards = random.next() % 3 == 0
+    let retryAfter = random.next() % 4 == 0 ? Double(random.next() % 90) : nil
+    let share = Double(random.next() % 1001) / 1000
     note("refresh \(call.number) fails\(discards ? " for good" : "")")
     if !call.isSuperseded {
       saw(discards ? .discarded : .failed)
       failedWith = current
       if discards { current = nil }
+      if ages { beginSilence(retryAfter, share) }
     }
-    perform(machine.ended(call.number, .failure(SampleError()), discards: discards, at: now), after: call.isSuperseded)
+    let action = machine.ended(
+      call.number, .failure(RefreshRig.Failure()), discards: discards, retryAfter: retryAfter, random: share, at: now)
+    perform(action, after: call.isSuperseded)
+    checkSilence()
   }
 
-  mutating func succeeds(_ call: (number: UInt64, credential: Int, isSuperseded: Bool)) {
+  mutating func beginSilence(_ retryAfter: Double?, _ share: Double) {
+    var seconds = 1.0
+    for _ in 0..<min(failuresInRow, 6) { seconds *= 2 }
+    failuresInRow += 1
+    silentUntil = now.advanced(bySeconds: max(min(seconds, 60) * (0.8 + 0.4 * share), min(retryAfter ?? 0, 60)))
+  }
+
+  mutating func endSilence() {
+    failuresInRow = 0
+    silentUntil = MonotonicTime(nanoseconds: 0)
+  }
+
+  func checkSilence() {
+    let left = machine.silenceLeft(at: now)
+    expect(abs(left - max(0, silentUntil.seconds(since: now))) < 1e-6, "silent for \(left) s")
+  }
+
+  mutating func succeeds(_ call: Call) {
     let new = newCredential()
     note("refresh \(call.number) brings \(new)")
     if !call.isSuperseded {
       saw(.succeeded)
       current = new
       failedWith = nil
+      endSilence()
     }
     perform(machine.ended(call.number, .success(new), discards: false, at: now), after: call.isSuperseded)
+    checkSilence()
   }
 
   mutating func perform(_ action: Machine.Action, after isSuperseded: Bool) {
@@ -83,7 +118,7 @@ extension RefreshSimulation {
     case .refresh(let call, let waiter):
       expect(isSuperseded, "a refresh follows another")
       expect(isWaiting(waiter), "\(waiter) does not wait for the refresh that begins for it")
-      begin(call)
+      begin(call, isRefused: false)
     case .release(let waiters, let outcome):
       if case .excessiveRefresh = outcome { failedWith = current }
       release(waiters, outcome)
@@ -132,6 +167,7 @@ extension RefreshSimulation {
     credentials += 1
     if random.next() % 4 != 0 { valid.insert(credentials) }
     if random.next() % 6 == 0 { stale.insert(credentials) }
+    if ages, random.next() % 6 == 0 { aged.insert(credentials) }
     return credentials
   }
 
@@ -143,6 +179,7 @@ extension RefreshSimulation {
     current = new
     failedWith = nil
     isDue = false
+    endSilence()
     switch machine.set(new) {
     case .none: expect(!requests.indices.contains(where: isWaiting), "nobody is released")
     case .release(let waiters, .proceed): release(waiters, .proceed(machine.look().version))
@@ -154,9 +191,26 @@ extension RefreshSimulation {
     if let current, random.next() % 2 == 0 {
       valid.remove(current)
       note("\(current) is revoked")
+    } else if let current, ages, random.next() % 2 == 0 {
+      aged.insert(current)
+      note("\(current) ages")
     } else if let current {
       stale.insert(current)
       note("\(current) has expired")
+    }
+  }
+
+  /// A fetch before any use, or a check that is refused: nobody waits for either.
+  mutating func useAside() {
+    guard let current else { return }
+    if !valid.contains(current), random.next() % 2 == 0 {
+      refused.insert(current)
+      guard let call = machine.refuse(seen: machine.look().version, at: now) else { return }
+      saw(.refusedCheck)
+      begin(call, isRefused: true)
+    } else if need(of: current) != .none, let call = machine.fetch(at: now) {
+      saw(.fetched)
+      begin(call, isRefused: false)
     }
   }
 
