@@ -75,7 +75,8 @@ final class OutboundCredential: Sendable {
     self.wait = wait
     let times = RefreshTimes(interval: 30, maximumAttempts: 5)
     state = Mutex(
-      State(settings: settings, source: source, machine: Machine(credential: OAuth2Token.none, times: times, ages: true)))
+      State(
+        settings: settings, source: source, machine: Machine(credential: OAuth2Token.none, times: times, ages: true)))
   }
 
   var settings: CredentialSettings { state.withLock { $0.settings } }

@@ -331,7 +331,9 @@ final class Forwarding {
   private var hasGivenUp: Bool { isClientGone && exchange.hasClientLeft && !body.holdsUpstreamUp }
 
   private func noteAbandoned() {
-    guard hasGivenUp, !machine.stage.isEnding, attempt != nil || awaitsEndpoints || isWaitingForCredential, let destination else { return }
+    guard hasGivenUp, !machine.stage.isEnding, attempt != nil || awaitsEndpoints || isWaitingForCredential,
+      let destination
+    else { return }
     let phase = machine.stage == .delaying ? .queue : attempt?.abandonedPhase ?? .queue
     observer?.exchange(self, abandonedIn: phase)
     plan.series[route].abandoned.increment()

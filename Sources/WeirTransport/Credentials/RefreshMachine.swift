@@ -161,7 +161,7 @@ package struct RefreshMachine<Credential: Sendable, Waiter: Sendable>: Sendable 
     return begin(with: credential, isRefused: false, at: now) ?? nil
   }
 
-  /// What made the last refresh fail may be mended: the next one may begin at once.
+  /// The cause of the last failure may be mended: the next refresh may begin at once.
   package mutating func endSilence() { silence.end() }
 
   /// A request that nobody waits for was refused, such as a check. Returns nil if its credential has changed since, or

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import Testing
 import Weir
 import WeirIO
@@ -34,11 +33,11 @@ import WeirTestSupport
   ])
   func authorization(kind: CredentialSettings.Kind, value: String) throws {
     let upstream = try ScriptedServer(.answering(okResponse("ok")))
-    let rig = try Self.rig(to: upstream.port, kind)
+    let rig = try GatewayRig(to: upstream.port, credential: kind)
     let client = try rig.client()
     client.send("GET / HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer mine\r\n\r\n")
     #expect(client.response()?.status == 200)
-    #expect(Self.credentials(upstream) == [value])
+    #expect(upstream.authorizations == [value])
   }
 
   @Test func aFallbackHasItsOwn() throws {
@@ -53,14 +52,15 @@ import WeirTestSupport
       route.fallback = RouteFallback(action: .upstream(entry.target), statusCodes: [502, 503, 504])
       var configuration = Configuration(routes: [route], upstreams: [entry])
       configuration.credentials = [
-        CredentialSettings(name: "own", kind: .bearer("own")), CredentialSettings(name: "theirs", kind: .bearer("theirs")),
+        CredentialSettings(name: "own", kind: .bearer("own")),
+        CredentialSettings(name: "theirs", kind: .bearer("theirs")),
       ]
       let rig = try GatewayRig(configuration)
       let client = try rig.client()
       client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
       #expect(client.response()?.text == "other")
     }
-    #expect(Self.credentials(other) == ["Bearer theirs"])
+    #expect(other.authorizations == ["Bearer theirs"])
   }
 
   @Test func aSecretOfAFileIsFollowed() throws {
@@ -89,7 +89,7 @@ import WeirTestSupport
 
   @Test func oneTokenServesAll() throws {
     let tokens = try TokenService(), upstream = try tokens.upstream()
-    let rig = try Self.rig(to: upstream.port, tokens.kind())
+    let rig = try GatewayRig(to: upstream.port, credential: tokens.kind())
     let clients = try (0..<40).map { _ in try rig.client() }
     for client in clients { client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n") }
     for client in clients { #expect(client.response()?.status == 200) }
@@ -104,7 +104,7 @@ import WeirTestSupport
   @Test func withoutATokenNothingIsSent() throws {
     let tokens = try TokenService(), upstream = try tokens.upstream()
     tokens.answer = TokenService.refusal
-    let rig = try Self.rig(to: upstream.port, tokens.kind())
+    let rig = try GatewayRig(to: upstream.port, credential: tokens.kind())
     let client = try rig.client()
     // The first one may wait for the fetch that the start has begun.
     for _ in 0..<3 {
@@ -135,7 +135,7 @@ import WeirTestSupport
   @Test func aFallbackTakesThePlaceOfARefusal() throws {
     let tokens = try TokenService(), upstream = try tokens.upstream()
     tokens.answer = TokenService.refusal
-    let rig = try Self.rig(to: upstream.port, tokens.kind()) { route in
+    let rig = try GatewayRig(to: upstream.port, credential: tokens.kind()) { route in
       route.fallback = RouteFallback(action: .respond(RouteResponse(status: 207)), statusCodes: [503])
     }
     let client = try rig.client()
@@ -148,7 +148,7 @@ import WeirTestSupport
     let service = try ScriptedServer(Script(.request, .wait(gate)))
     defer { gate.open() }
     let upstream = try ScriptedServer(.answering(okResponse("ok")))
-    let rig = try Self.rig(to: upstream.port, TokenService.kind(port: service.port, wait: 0.3)) { route in
+    let rig = try GatewayRig(to: upstream.port, credential: TokenService.kind(port: service.port, wait: 0.3)) { route in
       route.timeout = .seconds(timeout)
     }
     let client = try rig.client()
@@ -163,7 +163,7 @@ import WeirTestSupport
   @Test func aClientMayLeaveMeanwhile() throws {
     let gate = Gate()
     let tokens = try TokenService(gate: gate), upstream = try tokens.upstream()
-    let rig = try Self.rig(to: upstream.port, tokens.kind())
+    let rig = try GatewayRig(to: upstream.port, credential: tokens.kind())
     var client: RawClient? = try rig.client()
     client?.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
     #expect(eventually { rig.sample("weir_auth_refresh_waiters{interceptor=\"c\"}") == 1 })
@@ -174,147 +174,14 @@ import WeirTestSupport
     let other = try rig.client()
     other.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
     #expect(other.response()?.status == 200)
-    #expect(Self.credentials(upstream).count == 1)
-  }
-
-  // MARK: Refusals by the upstream
-
-  @Test(arguments: ["GET", "POST"]) func arefusalIsRepaired(method: String) throws {
-    let tokens = try TokenService(), upstream = try tokens.upstream()
-    let rig = try Self.rig(to: upstream.port, tokens.kind())
-    let client = try rig.client()
-    let request = "\(method) / HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nbody"
-    client.send(request)
-    #expect(client.response()?.status == 200)
-    tokens.revoke()
-    client.send(request)
-    let response = try #require(client.response())
-    #expect(response.status == 200)
-    #expect(response.text == "ok")
-    #expect(tokens.count == 2)
-    #expect(Self.credentials(upstream) == ["Bearer token1", "Bearer token1", "Bearer token2"])
-    #expect(Self.requests(upstream).last?.contains("X-Retry-Attempt: 1\r\n") == true)
-    #expect(Self.requests(upstream).last?.contains("\r\nContent-Length: 4") == true)
-    let labels = "server_address=\"127.0.0.1\",server_port=\"\(upstream.port)\""
-    #expect(eventually { rig.sample("weir_retries_total{\(labels),reason=\"401\"}") == 1 })
-  }
-
-  /// One fetch for all, and no client sees the refusal.
-  @Test func allAreRepairedByOneFetch() throws {
-    let tokens = try TokenService(), upstream = try tokens.upstream()
-    let rig = try Self.rig(to: upstream.port, tokens.kind())
-    let clients = try (0..<20).map { _ in try rig.client() }
-    for round in 0..<2 {
-      if round == 1 { tokens.revoke() }
-      for client in clients { client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n") }
-      for client in clients { #expect(client.response()?.status == 200) }
-    }
-    #expect(tokens.count == 2)
-  }
-
-  @Test func whatCantBeSentAgainIsNot() throws {
-    let tokens = try TokenService(), upstream = try tokens.upstream()
-    let rig = try Self.rig(to: upstream.port, tokens.kind())
-    let client = try rig.client()
-    client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
-    #expect(client.response()?.status == 200)
-    tokens.revoke()
-    let size = 300_000
-    client.send("PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: \(size)\r\n\r\n")
-    client.send([UInt8](repeating: 120, count: size))
-    #expect(client.response()?.status == 401)
-    // The next one finds another token.
-    #expect(eventually { tokens.count == 2 })
-    let other = try rig.client()
-    #expect(
-      eventually {
-        other.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
-        return other.response()?.status == 200
-      })
-  }
-
-  @Test func aTokenOfItsOwnIsNotFetchedAgain() throws {
-    let tokens = try TokenService(), upstream = try tokens.upstream()
-    tokens.areUseless = true
-    let rig = try Self.rig(to: upstream.port, tokens.kind(lifetime: 3600))
-    let client = try rig.client()
-    for _ in 0..<3 {
-      client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
-      let response = try #require(client.response())
-      #expect(response.status == 401)
-      #expect(response.text == "who?")
-    }
-    // Each request that carried a token of another one's gets one fetch.
-    #expect((1...4).contains(tokens.count))
-  }
-
-  @Test func thereAreFiveInHalfAMinute() throws {
-    let tokens = try TokenService(), upstream = try tokens.upstream()
-    tokens.areUseless = true
-    let rig = try Self.rig(to: upstream.port, tokens.kind(lifetime: 3600))
-    let client = try rig.client()
-    for _ in 0..<12 {
-      client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
-      #expect(client.response()?.status == 401)
-    }
-    #expect(tokens.count <= 6)
-    let excessive = rig.sample("weir_auth_refreshes_total{interceptor=\"c\",outcome=\"excessive\"}") ?? 0
-    #expect(excessive > 0)
-  }
-
-  @Test func aResponseThatBreaksOffMeanwhileIsNoReason() throws {
-    let gate = Gate()
-    let tokens = try TokenService()
-    let upstream = try ScriptedServer(
-      Script(.head, .send(okResponse("ok"))),
-      Script(.head, .send("HTTP/1.1 401 No\r\nContent-Length: 100\r\n\r\nhalf"), .call { tokens.gate = gate }, .reset),
-      .answering(okResponse("there")))
-    let rig = try Self.rig(to: upstream.port, tokens.kind(lifetime: 3600))
-    let client = try rig.client()
-    client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
-    #expect(client.response()?.status == 200)
-    client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
-    gate.open()
-    #expect(client.response()?.text == "there")
-  }
-
-  /// The response of a refusal goes to the client when there is no other token.
-  @Test func aFailedRepairShowsTheRefusal() throws {
-    let tokens = try TokenService(), upstream = try tokens.upstream()
-    let rig = try Self.rig(to: upstream.port, tokens.kind())
-    let client = try rig.client()
-    client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
-    #expect(client.response()?.status == 200)
-    tokens.revoke()
-    tokens.answer = TokenService.refusal
-    for _ in 0..<2 {
-      client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
-      let response = try #require(client.response())
-      #expect(response.status == 401)
-      #expect(response.text == "who?")
-      #expect(response.isComplete)
-    }
-  }
-
-  @Test func aFileIsReadAgainOnlyIfItHasChanged() throws {
-    let folder = try TemporaryDirectory()
-    let path = folder.path + "/token"
-    try Data("one".utf8).write(to: URL(fileURLWithPath: path))
-    let file = try SecretFile(path)
-    let upstream = try ScriptedServer(
-      .answering { "HTTP/1.1 401 No\r\nContent-Length: 4\r\n\r\nwho?" })
-    let rig = try Self.rig(to: upstream.port, .bearer(Secret(file)))
-    let client = try rig.client()
-    client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
-    #expect(client.response()?.status == 401)
-    #expect(Self.credentials(upstream) == ["Bearer one"])
+    #expect(upstream.authorizations.count == 1)
   }
 
   // MARK: Reloads
 
   @Test func aReloadKeepsTheToken() async throws {
     let tokens = try TokenService(), upstream = try tokens.upstream()
-    var configuration = try Self.configuration(to: upstream.port, tokens.kind(secret: "first"))
+    var configuration = try Configuration(to: upstream.port, credential: tokens.kind(secret: "first"))
     let rig = try GatewayRig(configuration)
     let client = try rig.client()
     client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -336,126 +203,6 @@ import WeirTestSupport
     try await rig.gateway.reload(configuration)
     client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
     #expect(client.response()?.status == 200)
-    #expect(Self.credentials(upstream).last == "Bearer token3")
-  }
-
-  // MARK: Parts
-
-  private static func configuration(
-    to port: Int, _ kind: CredentialSettings.Kind, _ change: (inout Route) -> Void = { _ in }
-  ) throws -> Configuration {
-    var route = try Route(to: port)
-    route.credential = "c"
-    change(&route)
-    var configuration = Configuration(routes: [route])
-    configuration.credentials = [CredentialSettings(name: "c", kind: kind)]
-    return configuration
-  }
-
-  private static func rig(
-    to port: Int, _ kind: CredentialSettings.Kind, _ change: (inout Route) -> Void = { _ in }
-  ) throws -> GatewayRig {
-    try GatewayRig(configuration(to: port, kind, change))
-  }
-
-  /// The heads that a server has received, of all connections in their order.
-  private static func requests(_ server: ScriptedServer) -> [String] {
-    (0..<server.connectionCount).flatMap { index in
-      server.receivedText(on: index).components(separatedBy: "\r\n\r\n").filter { $0.contains(" HTTP/1.1\r\n") }
-        .map { $0 + "\r\n" }
-    }
-  }
-
-  private static func credentials(_ server: ScriptedServer) -> [String] {
-    requests(server).flatMap { head in
-      head.components(separatedBy: "\r\n").filter { $0.lowercased().hasPrefix("authorization:") }
-        .map { String($0.dropFirst("authorization: ".count)) }
-    }
-  }
-}
-
-/// A token service whose tokens are `token1`, `token2` and so on, of which only the last is good.
-private final class TokenService: Sendable {
-  private struct State {
-    var count = 0
-    var valid = 0
-    var answer: String?
-    var gate: Gate?
-    var areUseless = false
-  }
-
-  private let state = Mutex(State())
-  private let server = Mutex<ScriptedServer?>(nil)
-
-  static let refusal = """
-    HTTP/1.1 401 Unauthorized\r\nContent-Type: application/json\r\nContent-Length: 26\r\n\r\n{"error":"invalid_client"}
-    """
-
-  /// - Parameter gate: Holds the answers back until it is open.
-  init(gate: Gate? = nil) throws {
-    state.withLock { $0.gate = gate }
-    let server = try ScriptedServer(.answering { [weak self] in self?.next() })
-    self.server.withLock { $0 = server }
-  }
-
-  var port: Int { server.withLock { $0?.port ?? 0 } }
-  /// Requests for tokens that were answered.
-  var count: Int { state.withLock { $0.count } }
-  /// In place of a token.
-  var answer: String? {
-    get { state.withLock { $0.answer } }
-    set { state.withLock { $0.answer = newValue } }
-  }
-  var gate: Gate? {
-    get { state.withLock { $0.gate } }
-    set { state.withLock { $0.gate = newValue } }
-  }
-  /// Whether the upstream takes no token.
-  var areUseless: Bool {
-    get { state.withLock { $0.areUseless } }
-    set { state.withLock { $0.areUseless = newValue } }
-  }
-
-  func revoke() { state.withLock { $0.valid = 0 } }
-
-  private func next() -> String {
-    state.withLock { $0.gate }?.wait()
-    return state.withLock { state in
-      state.count += 1
-      if let answer = state.answer { return answer }
-      state.valid = state.count
-      let body = "{\"access_token\":\"token\(state.count)\",\"token_type\":\"bearer\",\"expires_in\":3600}"
-      return "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
-    }
-  }
-
-  /// An upstream that wants the last token.
-  func upstream() throws -> ScriptedServer {
-    try ScriptedServer(
-      Script(
-        .forever([
-          .dispatchHead { [weak self] head in
-            let isGood =
-              self?.state.withLock { state in
-                !state.areUseless && head.contains("\r\nAuthorization: Bearer token\(state.valid)\r\n")
-              } ?? false
-            return [.send(isGood ? okResponse("ok") : "HTTP/1.1 401 Unauthorized\r\nContent-Length: 4\r\n\r\nwho?")]
-          }
-        ])))
-  }
-
-  func kind(secret: String = "secret", scopes: [String] = [], lifetime: Double = 300) -> CredentialSettings.Kind {
-    Self.kind(port: port, secret: secret, scopes: scopes, lifetime: lifetime)
-  }
-
-  static func kind(
-    port: Int, secret: String = "secret", scopes: [String] = [], lifetime: Double = 300, wait: Double = 20
-  ) -> CredentialSettings.Kind {
-    var settings = OAuth2Settings(
-      tokenURL: URL(string: "http://127.0.0.1:\(port)/token") ?? URL(fileURLWithPath: "/"), clientID: "shop",
-      authentication: .basic(Secret(secret)), scopes: scopes)
-    settings.lifetime = lifetime
-    settings.timeout = 20
-    return .oauth2(settings, tls: nil, wait: wait)
+    #expect(upstream.authorizations.last == "Bearer token3")
   }
 }

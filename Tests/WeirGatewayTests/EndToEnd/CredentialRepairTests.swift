@@ -1,0 +1,141 @@
+import Foundation
+import Testing
+import Weir
+import WeirIO
+import WeirTestSupport
+
+@testable import WeirGateway
+
+/// Credentials that the upstream refuses.
+@Suite(.slow, .serialized, .timeLimit(.minutes(3))) struct CredentialRepairTests {
+  @Test(arguments: ["GET", "POST"]) func arefusalIsRepaired(method: String) throws {
+    let tokens = try TokenService(), upstream = try tokens.upstream()
+    let rig = try GatewayRig(to: upstream.port, credential: tokens.kind())
+    let client = try rig.client()
+    let request = "\(method) / HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nbody"
+    client.send(request)
+    #expect(client.response()?.status == 200)
+    tokens.revoke()
+    client.send(request)
+    let response = try #require(client.response())
+    #expect(response.status == 200)
+    #expect(response.text == "ok")
+    #expect(tokens.count == 2)
+    #expect(upstream.authorizations == ["Bearer token1", "Bearer token1", "Bearer token2"])
+    #expect(upstream.requestHeads.last?.contains("X-Retry-Attempt: 1\r\n") == true)
+    #expect(upstream.requestHeads.last?.contains("\r\nContent-Length: 4") == true)
+    let labels = "server_address=\"127.0.0.1\",server_port=\"\(upstream.port)\""
+    #expect(eventually { rig.sample("weir_retries_total{\(labels),reason=\"401\"}") == 1 })
+  }
+
+  /// One fetch for all, and no client sees the refusal.
+  @Test func allAreRepairedByOneFetch() throws {
+    let tokens = try TokenService(), upstream = try tokens.upstream()
+    let rig = try GatewayRig(to: upstream.port, credential: tokens.kind())
+    let clients = try (0..<20).map { _ in try rig.client() }
+    for round in 0..<2 {
+      if round == 1 { tokens.revoke() }
+      for client in clients { client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n") }
+      for client in clients { #expect(client.response()?.status == 200) }
+    }
+    #expect(tokens.count == 2)
+  }
+
+  @Test func whatCantBeSentAgainIsNot() throws {
+    let tokens = try TokenService(), upstream = try tokens.upstream()
+    let rig = try GatewayRig(to: upstream.port, credential: tokens.kind())
+    let client = try rig.client()
+    client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(client.response()?.status == 200)
+    tokens.revoke()
+    let size = 300_000
+    client.send("PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: \(size)\r\n\r\n")
+    client.send([UInt8](repeating: 120, count: size))
+    #expect(client.response()?.status == 401)
+    // The next one finds another token.
+    #expect(eventually { tokens.count == 2 })
+    let other = try rig.client()
+    #expect(
+      eventually {
+        other.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+        return other.response()?.status == 200
+      })
+  }
+
+  @Test func aTokenOfItsOwnIsNotFetchedAgain() throws {
+    let tokens = try TokenService(), upstream = try tokens.upstream()
+    tokens.areUseless = true
+    let rig = try GatewayRig(to: upstream.port, credential: tokens.kind(lifetime: 3600))
+    let client = try rig.client()
+    for _ in 0..<3 {
+      client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+      let response = try #require(client.response())
+      #expect(response.status == 401)
+      #expect(response.text == "who?")
+    }
+    // Each request that carried a token of another one's gets one fetch.
+    #expect((1...4).contains(tokens.count))
+  }
+
+  @Test func thereAreFiveInHalfAMinute() throws {
+    let tokens = try TokenService(), upstream = try tokens.upstream()
+    tokens.areUseless = true
+    let rig = try GatewayRig(to: upstream.port, credential: tokens.kind(lifetime: 3600))
+    let client = try rig.client()
+    for _ in 0..<12 {
+      client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+      #expect(client.response()?.status == 401)
+    }
+    #expect(tokens.count <= 6)
+    let excessive = rig.sample("weir_auth_refreshes_total{interceptor=\"c\",outcome=\"excessive\"}") ?? 0
+    #expect(excessive > 0)
+  }
+
+  @Test func aResponseThatBreaksOffMeanwhileIsNoReason() throws {
+    let gate = Gate()
+    let tokens = try TokenService()
+    let upstream = try ScriptedServer(
+      Script(.head, .send(okResponse("ok"))),
+      Script(.head, .send("HTTP/1.1 401 No\r\nContent-Length: 100\r\n\r\nhalf"), .call { tokens.gate = gate }, .reset),
+      .answering(okResponse("there")))
+    let rig = try GatewayRig(to: upstream.port, credential: tokens.kind(lifetime: 3600))
+    let client = try rig.client()
+    client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(client.response()?.status == 200)
+    client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    gate.open()
+    #expect(client.response()?.text == "there")
+  }
+
+  /// The response of a refusal goes to the client when there is no other token.
+  @Test func aFailedRepairShowsTheRefusal() throws {
+    let tokens = try TokenService(), upstream = try tokens.upstream()
+    let rig = try GatewayRig(to: upstream.port, credential: tokens.kind())
+    let client = try rig.client()
+    client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(client.response()?.status == 200)
+    tokens.revoke()
+    tokens.answer = TokenService.refusal
+    for _ in 0..<2 {
+      client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+      let response = try #require(client.response())
+      #expect(response.status == 401)
+      #expect(response.text == "who?")
+      #expect(response.isComplete)
+    }
+  }
+
+  @Test func aFileIsReadAgainOnlyIfItHasChanged() throws {
+    let folder = try TemporaryDirectory()
+    let path = folder.path + "/token"
+    try Data("one".utf8).write(to: URL(fileURLWithPath: path))
+    let file = try SecretFile(path)
+    let upstream = try ScriptedServer(
+      .answering { "HTTP/1.1 401 No\r\nContent-Length: 4\r\n\r\nwho?" })
+    let rig = try GatewayRig(to: upstream.port, credential: .bearer(Secret(file)))
+    let client = try rig.client()
+    client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(client.response()?.status == 401)
+    #expect(upstream.authorizations == ["Bearer one"])
+  }
+}
