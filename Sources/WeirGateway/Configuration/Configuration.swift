@@ -63,8 +63,10 @@ package struct Configuration: Sendable, Equatable {
 }
 
 /// Files that are equal to any others: a configuration that is read again has other objects for the same files.
-private struct SecretFiles: Sendable, Equatable {
+private struct SecretFiles: Sendable, Equatable, CustomReflectable {
   var files: [(key: String, file: SecretFile)] = []
+
+  var customMirror: Mirror { Mirror(self, children: ["keys": files.map(\.key)]) }
 
   static func == (left: Self, right: Self) -> Bool { true }
 }

@@ -108,15 +108,17 @@ struct ConfigurationReader {
     return nil
   }
 
-  /// Reports a key that holds its value, as `{ NAME:VALUE }` does, without repeating it. Returns whether it is one.
+  /// Reports a key without a value, as in `{ NAME:VALUE }`, that may hold a secret, and does not repeat it. Returns whether
+  /// it is one.
   private func reportUnparted(_ entry: YAMLNode.Entry) -> Bool {
-    guard entry.key.contains(":"), case .scalar(let scalar) = entry.value.content, scalar.value == .null else {
-      return false
-    }
+    guard entry.key.contains(":") || !quotesValues, !findings.readsAsGo,
+      case .scalar(let scalar) = entry.value.content, scalar.value == .null
+    else { return false }
     guard findings.unparted.insert(entry.keyPosition).inserted else { return true }
     findings.problems.append(
       ConfigurationProblem(
-        at: entry.keyPosition, path: path, "holds a key without a value; write a blank behind the colon: NAME: VALUE"))
+        at: entry.keyPosition, path: path,
+        "holds a key without a value; write NAME: VALUE, with a blank behind the colon"))
     return true
   }
 

@@ -54,6 +54,7 @@ import WeirMetrics
       (["check", "-"], .check(CheckOptions(file: "-"))),
       (["check", "--web.config.file=w.yml"], .check(CheckOptions(webConfigFile: "w.yml"))),
       (["check", "a.yml", "--web.config.file", "w.yml"], .check(CheckOptions(file: "a.yml", webConfigFile: "w.yml"))),
+      (["check", "--credentials", "a.yml"], .check(CheckOptions(file: "a.yml", fetchesCredentials: true))),
       (["check", "--probe.config.file=p.yml"], .check(CheckOptions(probeConfigFile: "p.yml"))),
       (["--help"], .help(.serve)), (["-h"], .help(.serve)),
       (["help"], .help(.serve)), (["help", "probe"], .help(.probe)), (["check", "--help"], .help(.check)),
@@ -144,6 +145,7 @@ import WeirMetrics
     (["completion", "tcsh"], "weir completion takes one of bash, zsh, fish"),
     (["manual", "weir.1", "weir.1"], "weir manual takes one of weir.1, weir.yml.5"),
     (["manual", "--all"], #"unknown flag "--all"; weir manual --help lists what there is"#),
+    (["check", "--credentials", "--web.config.file=w"], "--credentials needs the FILE whose credentials it fetches"),
     (["check"], "weir check takes one FILE"), (["check", "a", "b"], "weir check takes one FILE"),
     (["probe"], "weir probe takes one URL"), (["probe", "http://a", "http://b"], "weir probe takes one URL"),
     (

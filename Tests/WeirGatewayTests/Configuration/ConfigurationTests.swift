@@ -234,7 +234,7 @@ import Weir
     ("headers: {set: {'a b': c}}", "2:28: routes[0].headers.set[\"a b\"]: \"a b\" is not a field name"),
     (
       "headers: {set: {a: 1}}",
-      "2:24: routes[0].headers.set.a: expected a string, found the number 1; write it in quotes"
+      "2:24: routes[0].headers.set.a: expected a string, found a number; write it in quotes"
     ),
     (
       "headers: {set: {a: \"b\\r\\nc\"}}",
@@ -324,7 +324,7 @@ import Weir
     (
       "a: 1",
       [
-        "1:1: a: unknown key; known keys are accessLog, listeners, requestId, routes, trace, upstreams",
+        "1:1: a: unknown key; known keys are accessLog, credentials, listeners, requestId, routes, trace, upstreams",
         "1:1: routes: is missing; list at least one route",
       ]
     ),

@@ -69,7 +69,8 @@ enum KeySamples {
 
   /// Other keys that have to be there for a key's whole range.
   private static let beside = [
-    "routes": [upstreams], "listeners": [route], "upstreams": [route], "accessLog": [route], "trace": [route],
+    "routes": [upstreams, credentials], "credentials": [route], "listeners": [route],
+    "upstreams": [route, credentials], "accessLog": [route], "trace": [route],
     "requestId": [route],
     "routes.splitBy": ["name: a", "upstream: [{name: one}, {name: two}]"],
     "routes.replacePrefix": ["name: a", "upstream: 'http://h'", "match: {pathPrefix: /a}"],
@@ -83,12 +84,13 @@ enum KeySamples {
     "upstreams.resolve.maximum": ["minimum: 1s"], "upstreams.outlier.longest": ["ejectFor: 1s"],
     "upstreams.check.timeout": ["interval: 1h"], "upstreams.tls": [name, endpoints, "scheme: https"],
     "upstreams.srv": [name], "upstreams.file": [name],
-    "routes.upstream.tls": ["url: 'https://h'"],
+    "routes.upstream.tls": ["url: 'https://h'"], "credentials.oauth2.clientSecret": ["clientID: a"],
   ]
 
   private static let upstreams = """
     upstreams: [{name: one, endpoints: ["127.0.0.1:1"]}, {name: two, endpoints: ["127.0.0.1:2"]}]
     """
+  private static let credentials = "credentials: [{name: one, bearer: a}]"
   private static let route = "routes: [{name: a, upstream: 'http://h'}]"
   private static let name = "name: one"
   private static let endpoints = "endpoints: ['127.0.0.1:1']"
@@ -99,7 +101,8 @@ enum KeySamples {
     "routes.auth.file", "routes.upstream.tls.ca", "routes.upstream.tls.certificate", "routes.upstream.tls.key",
     "upstreams.tls.ca", "upstreams.tls.certificate", "upstreams.tls.key", "listeners.tls.clientCA",
     "listeners.tls.ticketKeys", "listeners.tls.certificates", "listeners.tls.certificates.certificate",
-    "listeners.tls.certificates.key", "listeners.tls",
+    "listeners.tls.certificates.key", "listeners.tls", "credentials.oauth2.tls.ca",
+    "credentials.oauth2.tls.certificate", "credentials.oauth2.tls.key",
   ]
 
   /// A right value of each text that not every text is, by the end of its path.
@@ -109,8 +112,10 @@ enum KeySamples {
     "accessLog.to": "stderr", "accessLog.fields": "query", "path": "/a", "pathPrefix": "/a", "pathPattern": "/a/*",
     "prefix": "/a", "headers.prefix": "a", "query.prefix": "a", "replacePrefix": "/a", "basePath": "/a",
     "methods": "GET", "method": "GET", "listener": "gateway", "basicUsers": hash, "rate": "1/s", "key": "client",
-    "splitBy": "client", "srv": "_a._tcp.b.c", "file": "/a", "types": "text/html", "fallback.upstream": "one",
+    "splitBy": "client", "srv": "_a._tcp.b.c", "file": "/proc/sys/kernel/ostype", "types": "text/html",
+    "fallback.upstream": "one",
     "upstream.name": "one", "servers": "'127.0.0.1:53'", "pins": "'\(String(repeating: "A", count: 43))='",
+    "tokenURL": "'https://h'", "resource": "'urn:a'", "subjectTokenType": "'urn:a'", "credential": "one",
     "statuses": "200-399", "status": "200-399", "contentType": "text/html",
   ]
 

@@ -58,7 +58,7 @@ extension RoutingConfigurationTests {
     ("headers: {add: [a]}", "2:20: routes[0].headers.add: expected a mapping (key: value), found a list"),
     (
       "headers: {add: {a: 1}}",
-      "2:24: routes[0].headers.add.a: expected a string, found the number 1; write it in quotes"
+      "2:24: routes[0].headers.add.a: expected a string, found a number; write it in quotes"
     ),
     ("headers: {add: {a: \"b\\nc\"}}", "2:24: routes[0].headers.add.a: \(value)"),
     ("headers: {add: {a: \"{host}\\0\"}}", "2:24: routes[0].headers.add.a: \(value)"),

@@ -194,8 +194,8 @@ private struct ReadOAuth2 {
   private static let tokenURL = ConfigurationForm<URL>(.named("URL", .text("^[Hh][Tt][Tt][Pp][Ss]?://"))) { reader in
     reader.parse { text in
       if text.contains("#") { throw UpstreamProblem("must have no fragment (RFC 6749 section 3.2)") }
-      let place = try Upstream(parsing: String(text.prefix { $0 != "?" }))
       guard text.utf8.allSatisfy(\.isVisible), let url = URL(string: text) else { throw UpstreamProblem("\"\"") }
+      let place = try Upstream(parsing: String(text.prefix { $0 != "?" }))
       guard place.scheme == .https || CredentialSettings.isLoopback(place.host) else {
         throw UpstreamProblem("http is for loopback addresses alone, as secrets would pass in clear text; write https")
       }
@@ -251,7 +251,7 @@ private struct ReadOAuth2 {
   // MARK: Keys together
 
   private mutating func kind(_ given: ConfigurationGiven) -> CredentialSettings.Kind? {
-    if settings.tokenURL.scheme == "http" { given.fitting("tls")?.report("needs an https:// tokenURL") }
+    if settings.tokenURL.scheme?.lowercased() == "http" { given.fitting("tls")?.report("needs an https:// tokenURL") }
     guard let authentication = clientAuthentication(given), let grant = settingsGrant else { return nil }
     (settings.authentication, settings.grant) = (authentication, grant)
     return .oauth2(settings, tls: tls, wait: wait)

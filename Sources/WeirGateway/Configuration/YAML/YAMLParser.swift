@@ -130,6 +130,10 @@ private struct YAMLComposer: ~Copyable {
       path.steps.append(.key(key.text))
       let value = try node(next(), depth: depth + 1)
       if let earlier = first[key.text] {
+        // A key without a value may be a secret in a wrong place.
+        if case .scalar(let scalar) = value.content, scalar.value == .null {
+          path.steps[path.steps.count - 1] = .key("…")
+        }
         problems.append(
           ConfigurationProblem(at: event.position, path: path, "duplicate key; first given at line \(earlier.line)"))
       } else {
