@@ -106,7 +106,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
     let look = machine.withLock { $0.look() }
     let need = need(of: look.credential)
     if look.isIdle, need == .none, let credential = look.credential {
-      return completion(.success(applying(credential, to: urlRequest)))
+      return completion(.success(applying(credential, to: urlRequest, of: request)))
     }
     let answer = PendingAnswer(of: request, completion)
     adapt(urlRequest, in: context, answer, look, need)
@@ -136,7 +136,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
     switch decision {
     case .apply(let credential, let call):
       if let call { refresh(call, for: waiter) }
-      answer(.success(applying(credential, to: urlRequest)))
+      answer(.success(applying(credential, to: urlRequest, of: answer.request)))
     case .refuse(let error): answer(.failure(error))
     case .wait(let ticket, let call): wait(waiter, answer, ticket, call, count)
     case .missingCredential: answer(.failure(AuthenticationError.missingCredential))
@@ -155,10 +155,14 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
     adapt(urlRequest, in: context, answer, look, need(of: look.credential))
   }
 
-  private func applying(_ credential: Credential, to urlRequest: URLRequest) -> URLRequest {
-    var urlRequest = urlRequest
-    authenticator.apply(credential, to: &urlRequest)
-    return urlRequest
+  /// The request with the credential. The fields that hold it are noted as secrets of `request`.
+  private func applying(
+    _ credential: Credential, to urlRequest: URLRequest, of request: Request? = nil
+  ) -> URLRequest {
+    var applied = urlRequest
+    authenticator.apply(credential, to: &applied)
+    request?.noteSecrets(in: applied, beside: urlRequest)
+    return applied
   }
 
   // MARK: Retrying
@@ -290,6 +294,11 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
     _ call: Machine.Call, _ result: Result<Credential, any Error>, after duration: TimeInterval,
     _ context: SessionContext?
   ) {
+    var result = result
+    // A credential that ages is refreshed any number of times, so one that is of no use would be at once, and for ever.
+    if ages, let new = try? result.get(), new.requiresRefresh {
+      result = .failure(AuthenticationError.expiredCredential)
+    }
     var discards = false
     if case .failure(let error) = result, machine.withLock({ $0.isWanted(call.number) }) {
       discards = authenticator.shouldDiscard(call.credential, afterRefreshFailure: error)

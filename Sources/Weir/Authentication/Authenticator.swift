@@ -24,7 +24,9 @@ public protocol Authenticator: AnyObject, Sendable {
   /// The credential that the authenticator applies and refreshes.
   associatedtype Credential: AuthenticationCredential & Sendable
 
-  /// Puts the credential into a URL request, usually as its `Authorization` field.
+  /// Puts the credential into a URL request, usually as its `Authorization` field. Whatever fields it sets are taken off
+  /// when a redirect leaves the request's origin, and their values are left out of
+  /// ``Request/cURLDescription(redactingSecrets:)``.
   func apply(_ credential: Credential, to urlRequest: inout URLRequest)
 
   /// Gets a new credential in place of `credential`, and calls `completion` once with it or with an error: at once or
@@ -98,10 +100,13 @@ public enum AuthenticationError: Error, Hashable, LocalizedError {
   case missingCredential
   /// As many refreshes as the interceptor's `RefreshWindow` allows have already begun.
   case excessiveRefresh
+  /// The new ``AgeingCredential`` of a refresh requires a refresh itself.
+  case expiredCredential
 
   public var errorDescription: String? {
     switch self {
     case .missingCredential: "There is no credential to authenticate with: set the interceptor's credential."
+    case .expiredCredential: "The credential that a refresh has brought is no longer of use."
     case .excessiveRefresh:
       "The credential was refreshed too often (refreshWindow): the new ones seem to be refused too."
     }

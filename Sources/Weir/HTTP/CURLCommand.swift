@@ -1,4 +1,5 @@
 import WeirCurl
+import WeirHTTP
 
 /// A request as a curl command line, for people to read and run: what curl sends by it is what weir sends, but for the
 /// order of the fields. So it also says what curl would add of its own accord.
@@ -12,6 +13,8 @@ struct CURLCommand {
   /// The storage's cookies for the URL; empty if cookies are not sent.
   var cookies: [HTTPCookie] = []
   var redactingSecrets = true
+  /// The names of further fields whose values are secrets.
+  var secretFields: Set<String> = []
 
   /// The text for a request without a URL, host or method.
   static let failure = "$ curl command could not be created"
@@ -83,7 +86,9 @@ struct CURLCommand {
     let value = field.value.drop { $0 == " " || $0 == "\t" }
     // With a colon alone curl would leave the field out.
     if value.isEmpty { return "-H \(ShellWord.quoted("\(field.name);"))" }
-    let shown = redactingSecrets && Redaction.isSecretField(field.name) ? Redaction.placeholder : String(value)
+    let isSecret =
+      Redaction.isSecretField(field.name) || secretFields.contains { FieldSyntax.isSameName($0, field.name) }
+    let shown = redactingSecrets && isSecret ? Redaction.placeholder : String(value)
     return "-H \(ShellWord.quoted("\(field.name): \(shown)"))"
   }
 }
@@ -99,6 +104,9 @@ enum CURLBody {
   case input(length: Int64?, what: String)
   /// Bytes that are made when the request is sent.
   case unmade
+
+  /// A body of which nothing is shown.
+  static let secret = CURLBody.input(length: 0, what: "a secret")
 
   /// The longest text that is an argument: the system takes 128 KiB at most.
   private static let longestArgument = 100_000

@@ -14,7 +14,11 @@ enum RedirectPolicy {
   }
 
   /// The request that a response redirects to; nil if the response is final.
-  static func proposal(status: Int, location: String?, for request: URLRequest) -> URLRequest? {
+  ///
+  /// - Parameter secretFields: The names of further fields that belong to the request's origin.
+  static func proposal(
+    status: Int, location: String?, for request: URLRequest, secretFields: Set<String> = []
+  ) -> URLRequest? {
     guard [301, 302, 303, 307, 308].contains(status), let location, let current = request.url,
       let target = resolve(location, against: current)
     else { return nil }
@@ -27,7 +31,7 @@ enum RedirectPolicy {
       for field in bodyFields { next.setValue(nil, forHTTPHeaderField: field) }
     }
     if !isSameOrigin(current, target) {
-      for field in originFields { next.setValue(nil, forHTTPHeaderField: field) }
+      for field in originFields + secretFields { next.setValue(nil, forHTTPHeaderField: field) }
     }
     return next
   }

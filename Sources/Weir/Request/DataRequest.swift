@@ -45,7 +45,9 @@ public class DataRequest: Request, @unchecked Sendable {
 
   override var mayBeCached: Bool { true }
 
-  override var maximumBodySize: Int64? { context.configuration.maximumResponseSize }
+  override var maximumBodySize: Int64? {
+    fields.withLock { $0.maximumResponseSize } ?? context.configuration.maximumResponseSize
+  }
 
   /// The part of an announced length, in bytes, for which room is made before the bytes arrive.
   private static let believedLength: Int64 = 16 << 20

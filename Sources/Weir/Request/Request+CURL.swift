@@ -7,13 +7,21 @@ extension Request {
   /// Run by a shell, it sends what weir sends, but for the order of the fields. A body that can't stand in it is written
   /// to curl by `printf`, or named by a remark in the last line.
   ///
-  /// - Parameter redactingSecrets: Whether passwords, cookies, Authorization and Proxy-Authorization are left out.
+  /// - Parameter redactingSecrets: Whether passwords, cookies, Authorization, Proxy-Authorization and the fields
+  ///   that an ``AuthenticationInterceptor`` or a ``SecretField`` has set are left out, and the bodies of requests that
+  ///   refresh a credential.
   public func cURLDescription(redactingSecrets: Bool = true) -> String {
-    guard let hop = fields.withLock({ $0.last(\.hop) }) else { return CURLCommand.failure }
+    let (known, secretFields, isAlone) = fields.withLock { ($0.last(\.hop), $0.secretFields, $0.leavesSessionOut) }
+    guard let hop = known else { return CURLCommand.failure }
     let urlRequest = hop.urlRequest
+    var sessionHeaders = context.configuration.headers
+    if isAlone { for name in RedirectPolicy.originFields { sessionHeaders.remove(name: name) } }
+    var body = describedBody(of: hop)
+    if redactingSecrets, refreshScope != nil, body.option != nil { body = .secret }
     return CURLCommand(
-      request: urlRequest, body: describedBody(of: hop), sessionHeaders: context.configuration.headers,
-      credentials: credentials(for: urlRequest), cookies: cookies(for: urlRequest), redactingSecrets: redactingSecrets
+      request: urlRequest, body: body, sessionHeaders: sessionHeaders,
+      credentials: credentials(for: urlRequest), cookies: cookies(for: urlRequest), redactingSecrets: redactingSecrets,
+      secretFields: secretFields
     ).text
   }
 

@@ -56,6 +56,17 @@ extension Request {
     return self
   }
 
+  /// Leaves the session's interceptor out: its adapters don't see this request, and its retriers are not asked. Nor are
+  /// `Authorization`, `Proxy-Authorization`, `Cookie` and `Host` of the session's ``SessionConfiguration/headers`` sent.
+  ///
+  /// For a request to somebody else than the session's own servers, such as one that an ``Authenticator`` makes for a
+  /// token. Set it before the request is resumed.
+  @discardableResult
+  public func withoutSessionInterceptor() -> Self {
+    fields.withLock { $0.leavesSessionOut = true }
+    return self
+  }
+
   /// Limits the whole request, all attempts and delays included, to this many seconds from `resume()`. Default: the
   /// session's ``SessionConfiguration/timeoutIntervalForResource``; a `seconds` that is not a number means the default
   /// too. Set it before the request is resumed.
@@ -169,6 +180,13 @@ extension Request {
     return self
   }
 
+  /// The session's interceptor, unless the request leaves it out.
+  var sessionInterceptor: (any RequestInterceptor)? {
+    fields.withLock { $0.leavesSessionOut } ? nil : context.settings.interceptor
+  }
+
+  var secretFields: Set<String> { fields.withLock { $0.secretFields } }
+
   /// Changes a field. Its former value is released outside the lock, as the `deinit` of a caller's object may do
   /// anything.
   func change<Field: Sendable>(_ field: WritableKeyPath<RequestFields, Field>, _ transform: (Field) -> Field) {
@@ -185,6 +203,17 @@ extension Request {
       existing.flatMap(Interceptor.list)?.adding(adapters, retriers)
         ?? Interceptor(adapters: adapters, retriers: retriers, interceptors: existing.map { [$0] } ?? [])
     }
+    return self
+  }
+}
+
+extension DataRequest {
+  /// Limits the response's body, in bytes, both on the wire and decoded, in place of
+  /// ``SessionConfiguration/maximumResponseSize``. A longer one fails with `URLError(.dataLengthExceedsMaximum)` as soon
+  /// as it is too long. Set it before the request is resumed.
+  @discardableResult
+  public func maximumResponseSize(_ bytes: Int64) -> Self {
+    fields.withLock { $0.maximumResponseSize = bytes }
     return self
   }
 }

@@ -50,6 +50,13 @@ struct RequestFields {
   var deliveryQueue: DispatchQueue?
   /// Seconds from `resume()`; nil: the session's default.
   var deadline: TimeInterval?
+  /// The names of fields that adapters have filled with secrets. A redirect that leaves the origin takes them off, and
+  /// descriptions hide their values.
+  var secretFields: Set<String> = []
+  /// Whether the session's interceptor and secrets are left out.
+  var leavesSessionOut = false
+  /// The request's own limit of a body in bytes; nil: the session's.
+  var maximumResponseSize: Int64?
   /// The request's own budget; nil: the session's. An inner nil means no budget.
   var retryBudget: RetryBudget??
 

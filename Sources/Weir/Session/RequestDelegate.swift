@@ -37,7 +37,7 @@ extension Session: RequestDelegate {
   public func retryResult(
     for request: Request, dueTo error: WeirError, completion: @escaping @Sendable (RetryResult) -> Void
   ) {
-    let retriers: [any RequestRetrier] = [interceptor, request.interceptor].compactMap { $0 }
+    let retriers: [any RequestRetrier] = [request.sessionInterceptor, request.interceptor].compactMap { $0 }
     RetryChain(retriers: retriers, request: request, session: self, error: error) {
       [loop = context.loop] result, decision in
       loop.run {

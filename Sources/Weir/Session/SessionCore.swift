@@ -183,11 +183,12 @@ final class SessionCore {
   ///
   /// - Parameters:
   ///   - retries: The number of the request's retries so far.
+  ///   - secrets: The names of the session's own fields that are left out.
   ///   - trace: The request's place in a trace, of which the hop gets one of its own.
   ///   - cookie: The Cookie field from the session's storage.
   ///   - additions: Fields of the hop alone: conditions about a stored response, or the answer to a challenge.
   func headers(
-    for hop: HopRequest, retries: Int, withoutSecrets: Bool, trace: TraceContext? = nil, cookie: String?,
+    for hop: HopRequest, retries: Int, without secrets: [String], trace: TraceContext? = nil, cookie: String?,
     additions: [(name: String, value: String)] = []
   ) -> PreparedHeaders {
     var own = hop.fields
@@ -199,9 +200,9 @@ final class SessionCore {
       own["traceparent"] = trace.child(parent: traceIDs.parent()).traceparent
       own["tracestate"] = trace.traceState
     }
-    if own.isEmpty, !withoutSecrets, cookie == nil { return preparedDefaultHeaders() }
+    if own.isEmpty, secrets.isEmpty, cookie == nil { return preparedDefaultHeaders() }
     var merged = configuration.headers
-    if withoutSecrets { for name in RedirectPolicy.originFields { merged.remove(name: name) } }
+    for name in secrets { merged.remove(name: name) }
     for (name, value) in own { merged.update(name: name, value: value) }
     // The caller's own Cookie field is sent unchanged.
     if let cookie, merged["Cookie"] == nil { merged.update(name: "Cookie", value: cookie) }
@@ -210,10 +211,12 @@ final class SessionCore {
 
   /// The adapters of the request's URL requests: the session's, then the request's own.
   func adapters(of request: Request) -> [NamedAdapter] {
-    let hasOwn = request.fields.withLock { $0.hasInterceptor }
+    let (hasOwn, isAlone) = request.fields.withLock { ($0.hasInterceptor, $0.leavesSessionOut) }
     if !hasOwn, case .none = request.context.settings.interceptor { return [] }
     let own = request.interceptor
-    guard let shared = request.context.settings.interceptor else { return own.map { types.adapters(of: $0) } ?? [] }
+    guard !isAlone, let shared = request.context.settings.interceptor else {
+      return own.map { types.adapters(of: $0) } ?? []
+    }
     let known = sessionAdapters ?? types.adapters(of: shared)
     sessionAdapters = known
     return own.map { known + types.adapters(of: $0) } ?? known
@@ -223,7 +226,7 @@ final class SessionCore {
 
   /// The retriers to ask about a failure: the session's, then the request's own.
   func retriers(of request: Request) -> [any RequestRetrier] {
-    [request.context.settings.interceptor, request.interceptor].flatMap { $0.map { types.retriers(of: $0) } ?? [] }
+    [request.sessionInterceptor, request.interceptor].flatMap { $0.map { types.retriers(of: $0) } ?? [] }
   }
 
   func nextTaskIdentifier() -> Int {

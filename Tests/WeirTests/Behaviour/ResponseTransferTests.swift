@@ -195,6 +195,17 @@ struct ResponseTransferTests {
     }
   }
 
+  @Test("A request's own maximumResponseSize counts in place of the session's, less or more", arguments: [10, 2_000])
+  func ownResponseSize(_ limit: Int64) async throws {
+    let server = try answering(okResponse(String(repeating: "x", count: 1_500)))
+    var configuration = SessionConfiguration.default
+    configuration.maximumResponseSize = 1_000
+    let session = Session(configuration: configuration)
+    let response = await session.request(server.url).maximumResponseSize(limit).serializingData().response
+    #expect(response.value?.count == (limit == 2_000 ? 1_500 : nil))
+    #expect(response.error?.urlErrorCode == (limit == 2_000 ? nil : .dataLengthExceedsMaximum))
+  }
+
   @Test("maximumHeaderSize is exact", arguments: [(0, true), (1, false)])
   func headerSize(_ excess: Int, _ fits: Bool) async throws {
     let start = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX: "

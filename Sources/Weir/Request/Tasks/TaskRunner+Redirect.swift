@@ -6,7 +6,8 @@ extension TaskRunner {
   func followRedirect(_ response: LazyHTTPResponse) -> Bool {
     guard (300..<400).contains(response.statusCode),
       let proposal = RedirectPolicy.proposal(
-        status: response.statusCode, location: response.location, for: hop.request.urlRequest)
+        status: response.statusCode, location: response.location, for: hop.request.urlRequest,
+        secretFields: request.secretFields)
     else { return false }
     hop.losesBody = RedirectPolicy.losesBody(status: response.statusCode, method: hop.request.method)
     announce(proposal, for: response)

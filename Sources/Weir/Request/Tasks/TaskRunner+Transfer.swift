@@ -31,8 +31,10 @@ extension TaskRunner {
         use.requested = Self.now
         use.sent = core.sentFields(of: hop.request, cookie: cookie)
       }
+      let leavesOut = hop.hasLeftOrigin || hop.leavesSessionOut
       let headers = core.headers(
-        for: hop.request, retries: retryCount, withoutSecrets: hop.hasLeftOrigin, trace: request.trace,
+        for: hop.request, retries: retryCount,
+        without: leavesOut ? RedirectPolicy.originFields + request.secretFields : [], trace: request.trace,
         cookie: cookie, additions: (use?.questioned?.entry.conditions ?? []) + hop.answer)
       try attempt.send(spec(transferBody), headers: headers)
     } catch {

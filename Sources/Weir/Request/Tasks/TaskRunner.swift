@@ -195,6 +195,7 @@ extension TaskRunner: AttemptDelegate {
     pipeline.hedge = request.fields.withLock { fields in
       fields.change(number) { $0?.isStarted = true }
       hop.credential = fields.credential
+      hop.leavesSessionOut = fields.leavesSessionOut
       return fields.hedge
     }
     pipeline.wentOnWire(self)
@@ -283,6 +284,8 @@ struct Hop {
   var isRedirected = true
   /// Whether secrets meant for the first origin are left out.
   var hasLeftOrigin = false
+  /// Whether the session's own secrets are left out.
+  var leavesSessionOut = false
   /// The request's own credential, for its first origin.
   var credential: URLCredential?
   /// The credential that the session's storage has for the present hop, which was challenged before.
