@@ -1,125 +1,53 @@
-package import WeirIO
+import Synchronization
+import WeirIO
 
-/// What is asked of a token service, and how (RFC 6749).
-public struct OAuth2Settings: Sendable, Hashable {
-  /// The grant by which tokens are asked for.
-  @nonexhaustive
-  public enum Grant: Sendable, Hashable {
-    /// The client's own right (RFC 6749 section 4.4).
-    case clientCredentials
-    /// An assertion that somebody has signed (RFC 7523 section 2.1).
-    case jwtBearer(assertion: Secret)
-    /// A token of another kind (RFC 8693). The type is a URI.
-    case tokenExchange(subjectToken: Secret, subjectTokenType: String = "urn:ietf:params:oauth:token-type:jwt")
-  }
-
-  /// The proof of who asks.
-  @nonexhaustive
-  public enum ClientAuthentication: Sendable, Hashable {
-    /// The identifier alone, as beside a client certificate (RFC 8705).
-    case none
-    /// Identifier and secret in `Authorization` (RFC 6749 section 2.3.1).
-    case basic(Secret)
-    /// Identifier and secret in the form.
-    case post(Secret)
-    /// An assertion that the client has signed (RFC 7523 section 2.2).
-    case assertion(Secret)
-  }
-
-  /// Where tokens are asked for.
-  public var tokenURL: URL
-  /// The client's identifier at the token service; nil: none is sent.
-  public var clientID: String?
-  /// The proof of who asks.
-  public var authentication: ClientAuthentication
-  /// The grant by which tokens are asked for.
-  public var grant: Grant
-  /// The scopes that the token should have.
-  public var scopes: [String]
-  /// `audience` of the form; nil: none is sent.
-  public var audience: String?
-  /// `resource` of the form, a URI (RFC 8707); nil: none is sent.
-  public var resource: String?
-  /// Further fields of the form, by name.
-  public var parameters: [String: Secret] = [:]
-  /// Seconds before the expiry from which on the next use fetches the next token. Nil: a tenth of the lifetime, at least
-  /// 5 s but never more than a third of it, at most 5 minutes. Each token draws ± 10 % of it.
-  public var refreshBefore: TimeInterval?
-  /// The lifetime in seconds of tokens that come without one.
-  public var lifetime: TimeInterval = 300
-  /// The time in seconds of a refresh with its repeats.
-  public var timeout: TimeInterval = 5
-
-  /// Takes what most token services need; the rest may be set afterwards.
-  public init(
-    tokenURL: URL, clientID: String? = nil, authentication: ClientAuthentication = .none,
-    grant: Grant = .clientCredentials, scopes: [String] = [], audience: String? = nil, resource: String? = nil
-  ) {
-    self.tokenURL = tokenURL
-    self.clientID = clientID
-    self.authentication = authentication
-    self.grant = grant
-    self.scopes = scopes
-    self.audience = audience
-    self.resource = resource
-  }
-}
-
-/// An access token, and for how long it is good. It prints nothing of the token.
-public struct OAuth2Token: AgeingCredential, Sendable {
-  /// In place of a first token: the first request fetches one.
-  public static let none = OAuth2Token(
-    accessToken: "", expires: MonotonicTime(nanoseconds: .min), refreshFrom: MonotonicTime(nanoseconds: .min))
-
-  /// The token as it is sent.
-  public let accessToken: String
-  /// When it is of no use any more.
-  package let expires: MonotonicTime
-  /// From when on the next use fetches the next one.
-  package let refreshFrom: MonotonicTime
-
-  public var requiresRefresh: Bool { MonotonicTime.now >= expires }
-
-  public var isAgeing: Bool { MonotonicTime.now >= refreshFrom }
-}
-
-/// Why there is no token.
-public struct OAuth2Error: Error, Sendable, Hashable, LocalizedError {
-  /// A word for the reason, from a closed list.
-  public let reason: AdaptationFailure
-  /// The reason in a sentence, without secrets.
-  public let text: String
-  /// Seconds that the token service asks to wait for; nil if it does not.
-  public let retryAfter: TimeInterval?
-
-  public var errorDescription: String? { text }
-
-  package init(reason: AdaptationFailure, text: String, retryAfter: TimeInterval?) {
-    self.reason = reason
-    self.text = text
-    self.retryAfter = retryAfter
-  }
-}
-
-/// Gets access tokens from a token service (OAuth 2.0), for an ``AuthenticationInterceptor``.
+/// Gets access tokens from a token service (OAuth 2.0), for an ``AuthenticationInterceptor`` whose first credential is
+/// ``OAuth2Token/none``.
+///
+/// A token is asked for through the session of the request that needs it, by a `POST` that gets neither the session's
+/// interceptor nor its cookies and follows no redirect. It is repeated at most twice within ``OAuth2Settings/timeout``:
+/// after a failed transfer and the statuses 408, 429 and 5xx. Secrets are read anew for each. There is an
+/// ``OAuth2Error`` for everything that brings no token.
 public final class OAuth2Authenticator: AsyncAuthenticator {
+  private static let repeats = RetryPolicy(
+    retryableHTTPMethods: [.post], retryableHTTPStatusCodes: Set(500...599).union([408, 429]), jitter: .full)
+
   private let settings: OAuth2Settings
 
   public init(_ settings: OAuth2Settings) { self.settings = settings }
 
-  /// The configuration of a session that does nothing but fetch tokens.
-  package static func sessionConfiguration(tls: TLSConfiguration?) -> SessionConfiguration {
-    var configuration = SessionConfiguration()
-    if let tls { configuration.tls = tls }
-    return configuration
-  }
-
+  /// Sets `Authorization` (RFC 6750 section 2.1).
   public func apply(_ token: OAuth2Token, to urlRequest: inout URLRequest) {
-    urlRequest.headers.add(.authorization(bearerToken: token.accessToken))
+    urlRequest.headers.update(.authorization(bearerToken: token.accessToken))
   }
 
+  /// - Throws: ``OAuth2Error``.
   public func refresh(_ token: OAuth2Token, for session: Session) async throws -> OAuth2Token {
-    throw OAuth2Error(reason: .error, text: "not yet", retryAfter: nil)
+    if let problem = settings.tokenURLProblem {
+      throw OAuth2Error(reason: .error, text: "The tokenURL \(problem).", retryAfter: nil)
+    }
+    let call = OAuth2Call(settings)
+    let request = session.request(call, interceptor: Self.repeats).withoutSessionInterceptor()
+      .redirect(using: .doNotFollow).maximumResponseSize(OAuth2Answer.mostBytes).deadline(settings.timeout)
+      .validate(statusCode: [200]).resume()
+    let response = await request.serializingData().response
+    let (sent, redaction) = call.last
+    guard let head = request.lazyResponse, response.error?.endsTransfer != true else {
+      throw Self.failure(response.error ?? .sessionDeinitialized, redaction)
+    }
+    let answer = try OAuth2Answer(
+      status: head.statusCode, retryAfter: head.values(ofHeader: "Retry-After"), body: response.data ?? Data(),
+      redaction: redaction, now: Date().timeIntervalSince1970)
+    let lifetime = answer.lifetime ?? settings.lifetime
+    let new = OAuth2Token(
+      answer.accessToken, lifetime: lifetime, sent: sent, refreshBefore: settings.refreshBefore,
+      random: .random(in: 0...1))
+    guard !new.requiresRefresh else {
+      throw OAuth2Error(
+        reason: .response, text: "The token was good for \(lifetime) s, which were over before it came.",
+        retryAfter: nil)
+    }
+    return new
   }
 
   public func didRequest(
@@ -129,4 +57,58 @@ public final class OAuth2Authenticator: AsyncAuthenticator {
   public func isRequest(_ urlRequest: URLRequest, authenticatedWith token: OAuth2Token) -> Bool {
     urlRequest.headers["Authorization"] == "Bearer \(token.accessToken)"
   }
+
+  private static func failure(_ error: WeirError, _ redaction: SecretRedaction) -> OAuth2Error {
+    if (error.underlyingError as? URLError)?.code == .dataLengthExceedsMaximum {
+      return OAuth2Error(reason: .response, text: "The token service's answer is larger than 64 KiB.", retryAfter: nil)
+    }
+    let text = redaction.text(error.localizedDescription)
+    return OAuth2Error(
+      reason: AdaptationFailure(error), text: "The token service gave no answer. \(text)", retryAfter: nil)
+  }
+
+  /// For a session that asks for tokens and does nothing else: without cookies, cache and stored credentials, by
+  /// HTTP/1.1.
+  package static func sessionConfiguration(tls: TLSConfiguration?) -> SessionConfiguration {
+    var configuration = SessionConfiguration()
+    configuration.headers = [.defaultUserAgent]
+    configuration.maximumResponseSize = OAuth2Answer.mostBytes
+    configuration.httpVersion = .http1_1
+    // The authenticator's limit is enough: there is one request at a time.
+    configuration.retryBudget = nil
+    configuration.tls = tls ?? TLSConfiguration()
+    return configuration
+  }
+}
+
+/// Makes the URL request of each attempt anew.
+private final class OAuth2Call: URLRequestConvertible {
+  private let settings: OAuth2Settings
+  private let made = Mutex((sent: MonotonicTime.now, redaction: SecretRedaction()))
+
+  init(_ settings: OAuth2Settings) { self.settings = settings }
+
+  /// When the last attempt was made, and what was sent by all of them.
+  var last: (sent: MonotonicTime, redaction: SecretRedaction) { made.withLock { $0 } }
+
+  func asURLRequest() throws -> URLRequest {
+    let form = OAuth2Form(settings)
+    made.withLock { made in
+      made.sent = .now
+      made.redaction.add(form.redaction)
+    }
+    var urlRequest = try URLRequest(
+      url: settings.tokenURL, method: .post,
+      headers: [.accept("application/json"), .contentType("application/x-www-form-urlencoded")])
+    if let authorization = form.authorization { urlRequest.headers.update(.authorization(authorization)) }
+    urlRequest.httpBody = form.body
+    urlRequest.httpShouldHandleCookies = false
+    urlRequest.cachePolicy = .reloadIgnoringLocalCacheData
+    return urlRequest
+  }
+}
+
+extension WeirError {
+  /// Whether there is no whole response.
+  fileprivate var endsTransfer: Bool { !isResponseValidationError && !isResponseSerializationError }
 }

@@ -95,29 +95,3 @@ enum EncodingLabel {
     }
   }
 }
-
-extension AdaptationFailure {
-  /// The exact error belongs in the log.
-  init(_ error: any Error) {
-    if let refused = error as? OAuth2Error {
-      self = refused.reason
-      return
-    }
-    if error is CancellationError {
-      self = .cancelled
-      return
-    }
-    let known = error.asWeirError ?? (error as? URLError).map { .sessionTaskFailed(error: $0) }
-    guard let known else {
-      self = .error
-      return
-    }
-    switch RequestOutcome(error: known, status: nil) {
-    case .timeout: self = .timeout
-    case .cancelled: self = .cancelled
-    case .transportError, .tlsError, .rejected, .limitExceeded, .sessionEnded: self = .transport
-    case .httpError, .validationFailed, .serializationFailed: self = .response
-    default: self = .error
-    }
-  }
-}

@@ -83,9 +83,9 @@ final class DestinationMetrics: Sendable {
 
   /// The counters of all values of a label, at zero.
   private static func handles<Value: RawRepresentable<String> & Hashable & CaseIterable>(
-    _ handle: (String) -> Counter
+    of values: [Value] = Array(Value.allCases), _ handle: (String) -> Counter
   ) -> [Value: Counter] {
-    Dictionary(uniqueKeysWithValues: Value.allCases.map { ($0, handle($0.rawValue)) })
+    Dictionary(uniqueKeysWithValues: values.map { ($0, handle($0.rawValue)) })
   }
 
   func prepare(method: String) {
@@ -209,7 +209,8 @@ final class DestinationMetrics: Sendable {
   func adapted(by adapter: String, seconds: Double, failure: AdaptationFailure?) {
     let series = series(ofAdapter: adapter)
     series.duration.observe(seconds)
-    if let failure { series.failures[failure]?.increment() }
+    guard let failure else { return }
+    (series.failures[failure] ?? families.adaptationFailures.with(address, port, adapter, failure.rawValue)).increment()
   }
 
   private func series(ofAdapter name: String) -> AdapterSeries {
@@ -217,7 +218,9 @@ final class DestinationMetrics: Sendable {
       if let known = adapters[name] { return known }
       let series = AdapterSeries(
         duration: families.adaptationDuration.with(name),
-        failures: Self.handles { families.adaptationFailures.with(address, port, name, $0) })
+        failures: Self.handles(of: AdaptationFailure.ofAnyAdapter) {
+          families.adaptationFailures.with(address, port, name, $0)
+        })
       if adapters.count < Self.adapterLimit { adapters[name] = series }
       return series
     }
@@ -327,7 +330,8 @@ private final class Tally: Sendable {
   func add() { value.wrappingAdd(1, ordering: .releasing) }
 }
 
-/// The series of an adapter. Its failures are shown at zero from its first call on.
+/// The series of an adapter. The failures that any adapter may have are shown at zero from its first call on; those that a
+/// token service names are shown from the first of them on.
 private struct AdapterSeries: Sendable {
   let duration: Histogram
   let failures: [AdaptationFailure: Counter]

@@ -62,7 +62,7 @@ public final class SecretFile: Sendable {
   /// A number that changes with the content. What is read after it is at least as new.
   package var version: UInt64 { changes.load(ordering: .acquiring) }
 
-  /// The present problem of the file, so that an older value is in force; nil without one.
+  /// The reason why an older value is in force; nil if the file's content is.
   package var problem: Problem? { state.withLock { $0.history.problem } }
 
   /// Has problems reported, by a thread of this process, once a minute as long as they last.
@@ -145,7 +145,7 @@ struct SecretFileHistory {
   private var judged: FileMark?
   /// The mark at the look before this one.
   private var before: FileMark?
-  /// The present problem of the file.
+  /// The reason why the file can't be used now.
   private(set) var problem: SecretFile.Problem?
 
   /// - Parameter mark: The mark from before the first reading.

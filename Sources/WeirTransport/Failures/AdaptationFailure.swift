@@ -24,4 +24,12 @@ public enum AdaptationFailure: String, CaseIterable, Sendable {
   case unsupportedGrantType = "unsupported_grant_type"
   /// The same: a scope is unknown, malformed, or more than the client may have.
   case invalidScope = "invalid_scope"
+
+  /// The words for failures that any adapter may have.
+  package static let ofAnyAdapter = allCases.filter { !ofTokenService.contains($0) }
+
+  /// The words of a token service.
+  package static let ofTokenService: [AdaptationFailure] = [
+    .invalidRequest, .invalidClient, .invalidGrant, .unauthorizedClient, .unsupportedGrantType, .invalidScope,
+  ]
 }

@@ -12,6 +12,8 @@ import WeirTestSupport
 struct FirstBurstTests {
   private struct Failure: Error {}
 
+  private static let refused = OAuth2Error(reason: .invalidClient, text: "It was refused.", retryAfter: nil)
+
   private func series(_ registry: Registry, _ prefix: String) -> [String] {
     registry.text().split(separator: "\n").map(String.init).filter { $0.hasPrefix(prefix) }
   }
@@ -54,7 +56,7 @@ struct FirstBurstTests {
     let (registry, monitor, destination) = try fresh()
     monitor.prepare(adapter: "signer", for: destination)
     let reasons = series(registry, "weir_adaptation_failures_total")
-    #expect(reasons.count == AdaptationFailure.allCases.count)
+    #expect(reasons.count == 5, "the words of a token service come with their first failure")
     #expect(reasons.allSatisfy { $0.contains("adapter=\"signer\"") && $0.hasSuffix("\"} 0") })
   }
 
@@ -64,7 +66,7 @@ struct FirstBurstTests {
     let server = try ScriptedServer(.answering(okResponse("x")))
     let session = Session(interceptor: Adapter({ $2(.success($0)) }, name: "signer"), eventMonitors: [monitor])
     _ = await session.request(server.url, method: .put).serializingString().response
-    #expect(series(registry, "weir_adaptation_failures_total").count == AdaptationFailure.allCases.count)
+    #expect(series(registry, "weir_adaptation_failures_total").count == AdaptationFailure.ofAnyAdapter.count)
     let outcomes = series(registry, "weir_requests_total").filter { $0.contains("method=\"PUT\"") }
     try await eventually("it is counted") {
       series(registry, "weir_requests_total").contains { $0.contains("method=\"PUT\"") && $0.hasSuffix(" 1") }
@@ -85,9 +87,27 @@ struct FirstBurstTests {
       (WeirError.sessionTaskFailed(error: URLError(.networkConnectionLost)), "transport_error"),
       (WeirError.requestRejected(reason: .queueFull), "transport_error"),
       (WeirError.invalidURL(url: ""), "error"), (CocoaError(.fileNoSuchFile), "error"),
+      (FirstBurstTests.refused, "invalid_client"),
+      (WeirError.requestAdaptationFailed(error: FirstBurstTests.refused), "invalid_client"),
+      (
+        WeirError.requestRetryFailed(
+          retryError: WeirError.requestAdaptationFailed(error: FirstBurstTests.refused), originalError: Failure()),
+        "invalid_client"
+      ),
     ])
   func reasons(_ error: any Error & Sendable, _ reason: String) {
     #expect(AdaptationFailure(error).rawValue == reason)
+  }
+
+  @Test("A token service's word is counted, and has a series from then on")
+  func tokenServiceWords() async throws {
+    let (registry, monitor, _) = try fresh()
+    let session = Session(
+      interceptor: Adapter({ $2(.failure(Self.refused)) }, name: "tokens"), eventMonitors: [monitor])
+    for _ in 0..<2 { _ = await session.request("http://127.0.0.1:1/").serializingString().response }
+    let shown = series(registry, "weir_adaptation_failures_total")
+    #expect(shown.count == 6)
+    #expect(shown.count { $0.contains("reason=\"invalid_client\"") && $0.hasSuffix(" 2") } == 1)
   }
 
   @Test("A failing adapter is counted under its name, destination and reason")
