@@ -30,7 +30,9 @@ import WeirTestSupport
 
   @Test(
     "Each listing is compiled",
-    arguments: articles.map { "\(catalogue)/\($0).md" } + ["docs/cookies.md", "docs/caching.md"])
+    arguments: articles.map { "\(catalogue)/\($0).md" } + [
+      "docs/cookies.md", "docs/caching.md", "docs/authentication.md",
+    ])
   func listings(_ page: String) throws {
     var sources = ""
     for directory in ["Tests/EndToEndTests/Articles", "Tests/EndToEndTests/Readme"] {

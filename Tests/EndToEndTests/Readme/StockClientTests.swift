@@ -1,6 +1,7 @@
 import Foundation
 import Synchronization
 import Testing
+import Weir
 import WeirTestSupport
 
 /// The example of docs/authentication.md, run.
@@ -12,6 +13,9 @@ import WeirTestSupport
         .forever([
           .dispatchHead { head in
             if head.hasPrefix("POST /token ") {
+              guard head.contains("Authorization: Basic \(Data("shop:s3cret".utf8).base64EncodedString())\r\n") else {
+                return [.send("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n")]
+              }
               let number = issued.next()
               valid.set(number)
               return [.send(okResponse(#"{"access_token": "t\#(number)", "expires_in": 600}"#))]
@@ -20,7 +24,10 @@ import WeirTestSupport
             return [.send(isValid ? okResponse("7") : "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n")]
           }
         ])))
-    let client = StockClient(base: "http://127.0.0.1:\(server.port)", secret: "s3cret")
+    let base = "http://127.0.0.1:\(server.port)"
+    let directory = try TemporaryDirectory()
+    let file = try SecretFile(directory.file("client-secret", "s3cret\n"))
+    let client = StockClient(base: base, tokenURL: try #require(URL(string: "\(base)/token")), secret: Secret(file))
     func counts() async throws -> [Int] {
       try await withThrowingTaskGroup(of: Int.self) { group in
         for number in 0..<50 { group.addTask { try await client.count(of: "item\(number)") } }
