@@ -14,6 +14,7 @@ public final class OAuth2Authenticator: AsyncAuthenticator {
 
   private let settings: OAuth2Settings
 
+  /// Takes what is asked of the token service, and how.
   public init(_ settings: OAuth2Settings) { self.settings = settings }
 
   /// Sets `Authorization` (RFC 6750 section 2.1).
