@@ -2,7 +2,7 @@ import Synchronization
 import WeirIO
 
 /// Gets access tokens from a token service (OAuth 2.0), for an ``AuthenticationInterceptor`` whose first credential is
-/// ``OAuth2Token/none``.
+/// ``OAuth2Token/absent``.
 ///
 /// A token is asked for through the session of the request that needs it, by a `POST` that gets neither the session's
 /// interceptor nor its cookies and follows no redirect. It is repeated at most twice within ``OAuth2Settings/timeout``:

@@ -3,7 +3,7 @@ package import WeirIO
 /// An access token, and for how long it is good. It prints nothing of the token.
 public struct OAuth2Token: AgeingCredential, Sendable {
   /// In place of a first token: the first request fetches one.
-  public static let none = OAuth2Token(
+  public static let absent = OAuth2Token(
     accessToken: "", expires: MonotonicTime(nanoseconds: 0), refreshFrom: MonotonicTime(nanoseconds: 0))
 
   /// The token as it is sent.

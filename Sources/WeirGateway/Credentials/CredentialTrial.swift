@@ -26,7 +26,7 @@ private func fetch(_ credential: CredentialSettings) async -> (line: String, isG
   case .oauth2(let settings, let tls, _):
     do {
       let session = Session(configuration: OAuth2Authenticator.sessionConfiguration(tls: tls?.configuration))
-      let token = try await OAuth2Authenticator(settings).refresh(.none, for: session)
+      let token = try await OAuth2Authenticator(settings).refresh(.absent, for: session)
       let seconds = token.expires.seconds(since: .now)
       return ("a token came, which expires in \(Int(seconds.rounded())) s", true)
     } catch let error as OAuth2Error {

@@ -76,7 +76,7 @@ final class OutboundCredential: Sendable {
     let times = RefreshTimes(interval: 30, maximumAttempts: 5)
     state = Mutex(
       State(
-        settings: settings, source: source, machine: Machine(credential: OAuth2Token.none, times: times, ages: true)))
+        settings: settings, source: source, machine: Machine(credential: OAuth2Token.absent, times: times, ages: true)))
   }
 
   var settings: CredentialSettings { state.withLock { $0.settings } }
@@ -103,7 +103,7 @@ final class OutboundCredential: Sendable {
     guard let secret else {
       let (token, version) = state.withLock { state in
         let look = state.machine.look()
-        return (look.credential ?? .none, look.version)
+        return (look.credential ?? .absent, look.version)
       }
       return (Array("Bearer \(token.accessToken)".utf8), version, token.refreshFrom)
     }
@@ -121,7 +121,7 @@ final class OutboundCredential: Sendable {
 
   /// Whether the value may be sent at `now`, if it is a token: checks don't fetch one.
   func isGood(at now: MonotonicTime) -> Bool {
-    secret != nil || state.withLock { ($0.machine.look().credential ?? .none).expires > now }
+    secret != nil || state.withLock { ($0.machine.look().credential ?? .absent).expires > now }
   }
 
   // MARK: Requests
@@ -273,7 +273,7 @@ final class OutboundCredential: Sendable {
         name: name, state: problem == nil ? .good : .failing, failure: problem?.description, waiting: 0)
     }
     return state.withLock { state in
-      let token = state.machine.look().credential ?? .none
+      let token = state.machine.look().credential ?? .absent
       let isGood = token.expires > now
       return CredentialReport(
         name: name, state: !isGood ? .missing : state.failure == nil ? .good : .failing,

@@ -13,7 +13,7 @@ final class PaymentClient: Sendable {
       scopes: ["payments.read"])
     session = Session(
       interceptor: AuthenticationInterceptor(
-        name: "payments", authenticator: OAuth2Authenticator(settings), credential: OAuth2Token.none))
+        name: "payments", authenticator: OAuth2Authenticator(settings), credential: OAuth2Token.absent))
   }
 
   func total(of day: String) async throws -> Double {

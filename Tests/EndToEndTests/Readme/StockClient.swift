@@ -13,7 +13,7 @@ final class StockClient: Sendable {
       OAuth2Settings(tokenURL: tokenURL, clientID: "shop", authentication: .basic(secret), scopes: ["stock.read"]))
     // The first request fetches the first token.
     let authentication = AuthenticationInterceptor(
-      name: "stock", authenticator: tokens, credential: OAuth2Token.none)
+      name: "stock", authenticator: tokens, credential: OAuth2Token.absent)
     session = Session(interceptor: Interceptor(interceptors: [authentication, RetryPolicy.recommended()]))
   }
 

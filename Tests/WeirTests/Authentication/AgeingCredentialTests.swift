@@ -155,7 +155,7 @@ private final class AgeingAuthenticator: Authenticator {
   private func session(_ service: TokenService, _ monitors: [any EventMonitor] = []) throws -> Session {
     Session(
       interceptor: AuthenticationInterceptor(
-        name: "shop", authenticator: OAuth2Authenticator(try service.settings()), credential: OAuth2Token.none),
+        name: "shop", authenticator: OAuth2Authenticator(try service.settings()), credential: OAuth2Token.absent),
       eventMonitors: monitors)
   }
 
@@ -205,7 +205,7 @@ private final class AgeingAuthenticator: Authenticator {
     let session = Session(
       interceptor: AuthenticationInterceptor(
         authenticator: OAuth2Authenticator(try service.settings(.post("client-secret"))),
-        credential: OAuth2Token.none),
+        credential: OAuth2Token.absent),
       eventMonitors: [watcher, LoggingEventMonitor { texts.append($0) }])
     #expect(await session.answer("\(service.url)api").value == "fine")
     await texts.wait { $0.count { $0.hasPrefix("$ ") } == 2 }

@@ -9,7 +9,7 @@ import WeirTestSupport
 @Suite("OAuth2 on the wire", .timeLimit(.minutes(1))) struct OAuth2AuthenticatorTests {
   private func failure(_ settings: OAuth2Settings, _ session: Session = Session()) async -> OAuth2Error? {
     await #expect(throws: OAuth2Error.self) {
-      try await OAuth2Authenticator(settings).refresh(.none, for: session)
+      try await OAuth2Authenticator(settings).refresh(.absent, for: session)
     }
   }
 
@@ -38,7 +38,7 @@ import WeirTestSupport
           asked.append("retrier")
           completion(.doNotRetry)
         }))
-    let token = try await OAuth2Authenticator(service.settings(.post("client-secret"))).refresh(.none, for: session)
+    let token = try await OAuth2Authenticator(service.settings(.post("client-secret"))).refresh(.absent, for: session)
     #expect(token.accessToken == "t1")
     let request = try #require(service.asked.first)
     #expect(request.line == "POST /token HTTP/1.1")
@@ -66,7 +66,7 @@ import WeirTestSupport
     let service = try TokenService(step, step, .token("t"))
     var settings = try service.settings()
     settings.timeout = 50
-    #expect(try await OAuth2Authenticator(settings).refresh(.none, for: Session()).accessToken == "t")
+    #expect(try await OAuth2Authenticator(settings).refresh(.absent, for: Session()).accessToken == "t")
     #expect(service.asked.count == 3)
     let down = try TokenService(step)
     settings.tokenURL = try "\(down.url)token".asURL()
@@ -125,7 +125,7 @@ import WeirTestSupport
     let service = try TokenService(.send(okResponse(answer + String(repeating: " ", count: count - answer.utf8.count))))
     let authenticator = OAuth2Authenticator(try service.settings())
     if count == 65_536 {
-      #expect(try await authenticator.refresh(.none, for: Session()).accessToken == "t")
+      #expect(try await authenticator.refresh(.absent, for: Session()).accessToken == "t")
     } else {
       let failure = await failure(try service.settings())
       #expect(failure?.text == "The token service's answer is larger than 64 KiB.")
@@ -139,10 +139,10 @@ import WeirTestSupport
     let directory = try TemporaryDirectory()
     let file = try SecretFile(directory.file("secret", "first-one\n"))
     let authenticator = OAuth2Authenticator(try service.settings(.post(Secret(file))))
-    _ = try await authenticator.refresh(.none, for: Session())
+    _ = try await authenticator.refresh(.absent, for: Session())
     try directory.file("secret", "the-second\n")
     try await eventually("it is read again") { file.version == 2 }
-    _ = try await authenticator.refresh(.none, for: Session())
+    _ = try await authenticator.refresh(.absent, for: Session())
     #expect(service.asked.map { $0.body.split(separator: "=").last } == ["first-one", "the-second"])
   }
 
@@ -155,7 +155,7 @@ import WeirTestSupport
     settings.lifetime = 1000
     settings.timeout = 50
     let began = MonotonicTime.now
-    async let waiting = OAuth2Authenticator(settings).refresh(.none, for: Session())
+    async let waiting = OAuth2Authenticator(settings).refresh(.absent, for: Session())
     try await eventually("it is asked") { service.asked.count == 1 }
     let asked = MonotonicTime.now
     gate.open()
@@ -187,7 +187,7 @@ import WeirTestSupport
   func ownSession() async throws {
     let service = try TokenService(.token("t"))
     let session = Session(configuration: OAuth2Authenticator.sessionConfiguration(tls: nil))
-    #expect(try await OAuth2Authenticator(service.settings()).refresh(.none, for: session).accessToken == "t")
+    #expect(try await OAuth2Authenticator(service.settings()).refresh(.absent, for: session).accessToken == "t")
     let request = try #require(service.asked.first)
     #expect(!request.has("Accept-Encoding") && !request.has("Accept-Language") && request.has("User-Agent"))
     var tls = TLSConfiguration()

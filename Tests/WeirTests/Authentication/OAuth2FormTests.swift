@@ -149,7 +149,7 @@ import WeirTestSupport
 
   @Test("None is of no use, one that is new is good, one from long ago is not")
   func states() {
-    #expect(OAuth2Token.none.requiresRefresh && OAuth2Token.none.isAgeing)
+    #expect(OAuth2Token.absent.requiresRefresh && OAuth2Token.absent.isAgeing)
     let new = OAuth2Token("t", lifetime: 60, sent: .now, refreshBefore: nil, random: 0.5)
     #expect(!new.requiresRefresh && !new.isAgeing)
     let old = OAuth2Token("t", lifetime: 60, sent: .now.advanced(bySeconds: 0), refreshBefore: nil, random: 0.5)
