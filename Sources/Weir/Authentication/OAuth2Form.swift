@@ -3,12 +3,6 @@ import WeirHTTP
 /// The content of a request for a token: the form, and the field by which the client authenticates itself. Made anew for each
 /// request, since the secrets' files may have changed.
 struct OAuth2Form {
-  /// The names of the fields that weir sends itself.
-  static let names: Set = [
-    "grant_type", "scope", "audience", "resource", "assertion", "subject_token", "subject_token_type", "client_id",
-    "client_secret", "client_assertion", "client_assertion_type",
-  ]
-
   private(set) var fields: [(name: String, value: [UInt8])] = []
   /// The value of `Authorization`; nil: there is none.
   private(set) var authorization: String?
@@ -30,7 +24,7 @@ struct OAuth2Form {
     if let audience = settings.audience { add("audience", audience) }
     if let resource = settings.resource { add("resource", resource) }
     authenticate(settings.clientID, settings.authentication)
-    for (name, value) in settings.parameters.sorted(by: { $0.key < $1.key }) where !Self.names.contains(name) {
+    for (name, value) in settings.parameters.sorted(by: { $0.key < $1.key }) where !OAuth2Settings.ownFields.contains(name) {
       add(name, value)
     }
   }

@@ -67,6 +67,12 @@ public struct OAuth2Settings: Sendable, Hashable {
 }
 
 extension OAuth2Settings {
+  /// The names of the fields of the form that weir sends itself.
+  package static let ownFields: Set = [
+    "grant_type", "scope", "audience", "resource", "assertion", "subject_token", "subject_token_type", "client_id",
+    "client_secret", "client_assertion", "client_assertion_type",
+  ]
+
   /// Why no token can be asked for, in words that follow "tokenURL"; nil if one can.
   package var tokenURLProblem: String? {
     guard let host = tokenURL.host(percentEncoded: false), !host.isEmpty else { return "has no host" }
@@ -74,16 +80,8 @@ extension OAuth2Settings {
     if tokenURL.fragment != nil { return "has a fragment, which is not sent" }
     switch tokenURL.scheme?.lowercased() {
     case "https": return nil
-    case "http" where Self.isLoopback(host): return nil
+    case "http" where CanonicalHost(host).isLoopback: return nil
     default: return "is neither https nor http on a loopback address"
-    }
-  }
-
-  private static func isLoopback(_ host: String) -> Bool {
-    switch IPAddress(host: host) {
-    case .v4(let number)?: number >> 24 == 127
-    case .v6(let high, let low)?: high == 0 && low == 1
-    case nil: host.lowercased() == "localhost"
     }
   }
 }

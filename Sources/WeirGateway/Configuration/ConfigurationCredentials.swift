@@ -1,4 +1,5 @@
 import WeirHTTP
+import WeirIO
 import WeirTransport
 
 /// Looks up the credentials of a file by their names, and compares them with the routes and upstreams that name them.
@@ -100,7 +101,7 @@ extension CredentialSettings {
 
 extension Upstream {
   /// The host to which requests go in clear text over a network; nil if they don't.
-  fileprivate var clearPlace: String? { scheme == .http && !CredentialSettings.isLoopback(host) ? host : nil }
+  fileprivate var clearPlace: String? { scheme == .http && !CanonicalHost(host).isLoopback ? host : nil }
 }
 
 extension NamedUpstream {
@@ -109,7 +110,7 @@ extension NamedUpstream {
     guard target.scheme == .http else { return nil }
     return switch source {
     case .listed(let endpoints):
-      endpoints.first { !$0.isUnixSocket && !CredentialSettings.isLoopback($0.host) }?.name
+      endpoints.first { !$0.isUnixSocket && !CanonicalHost($0.host).isLoopback }?.name
     case .services(let name): name
     case .file(let path): path
     }

@@ -1,5 +1,4 @@
 package import Weir
-import WeirIO
 package import WeirTransport
 
 /// An entry of the file's `credentials`: what requests to an upstream are authenticated with.
@@ -27,13 +26,4 @@ package struct CredentialSettings: Sendable, Equatable {
 extension CredentialSettings {
   /// The field of requests that the credential writes.
   package var field: String { if case .field(let name, _) = kind { name } else { "Authorization" } }
-
-  /// Whether what is sent to a host stays on this machine: 127.0.0.0/8, `::1` and `localhost`.
-  static func isLoopback(_ host: String) -> Bool {
-    switch IPAddress(host: host) {
-    case .v4(let number): number >> 24 == 127
-    case .v6(let high, let low): high == 0 && low == 1
-    case nil: CanonicalHost(host).withoutFinalDot == "localhost"
-    }
-  }
 }

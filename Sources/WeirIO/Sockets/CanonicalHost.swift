@@ -27,6 +27,15 @@ package struct CanonicalHost: Hashable, Sendable {
     return "[\(text[..<percent])%25\(text[percent...].dropFirst())]"
   }
 
+  /// Whether what is sent there stays on this machine: 127.0.0.0/8, `::1` and `localhost`.
+  package var isLoopback: Bool {
+    switch IPAddress(host: text) {
+    case .v4(let number)?: number >> 24 == 127
+    case .v6(let high, let low)?: high == 0 && low == 1
+    case nil: withoutFinalDot == "localhost"
+    }
+  }
+
   /// A quick answer for most names: no. Every form of IPv4 begins with a digit, and IPv6 has a colon.
   private static func mayBeAddress(_ host: some StringProtocol) -> Bool {
     guard let first = host.utf8.first else { return false }

@@ -1,5 +1,6 @@
 import Weir
 import WeirHTTP
+import WeirIO
 
 // The entries of `credentials`. No problem repeats a value of theirs, as one in a wrong place may be a secret.
 
@@ -196,7 +197,7 @@ private struct ReadOAuth2 {
       if text.contains("#") { throw UpstreamProblem("must have no fragment (RFC 6749 section 3.2)") }
       guard text.utf8.allSatisfy(\.isVisible), let url = URL(string: text) else { throw UpstreamProblem("\"\"") }
       let place = try Upstream(parsing: String(text.prefix { $0 != "?" }))
-      guard place.scheme == .https || CredentialSettings.isLoopback(place.host) else {
+      guard place.scheme == .https || CanonicalHost(place.host).isLoopback else {
         throw UpstreamProblem("http is for loopback addresses alone, as secrets would pass in clear text; write https")
       }
       return url
@@ -226,19 +227,13 @@ private struct ReadOAuth2 {
     }.called("URI")
   }
 
-  /// Fields of the form that weir sends itself.
-  private static let ownParameters: Set = [
-    "grant_type", "scope", "audience", "resource", "assertion", "subject_token", "subject_token_type", "client_id",
-    "client_secret", "client_assertion", "client_assertion_type",
-  ]
-
   private static let parameters = ConfigurationForm<[String: Secret]>(
     .entries(of: ConfigurationForm<Secret>.secret.shape, 1...16)
   ) { reader in
     guard let entries = reader.entries(1...16, "parameters") else { return nil }
     var found: [String: Secret] = [:]
     for (name, value) in entries {
-      if ownParameters.contains(name) {
+      if OAuth2Settings.ownFields.contains(name) {
         value.report("weir sends this field itself, as other keys of oauth2 say; leave it out")
       } else if !FieldSyntax.isValue(name.utf8) || name.isEmpty {
         value.report("must have a name without control characters and blanks at its ends")
