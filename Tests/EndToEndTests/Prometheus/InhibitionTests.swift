@@ -100,6 +100,22 @@ import WeirTestSupport
     try await eventually("all three are told of") { Set(try await server.alerts().map(\.labels)) == expected }
   }
 
+  // MARK: Credentials
+
+  /// A credential is used for two upstreams, for one of which another adapter fails too.
+  @Test func aCredentialIsOneNotificationWhateverItsUpstreams() async throws {
+    let server = try await Self.server()
+    var credential = Self.labels("WeirAuthRefreshFailing page", of: "")
+    credential.merge(["credential": "payments", "adapter": "payments"]) { $1 }
+    var adapters = ["first", "second", "first"].map { Self.labels("WeirAdaptationFailing page", of: $0) }
+    for (index, name) in ["payments", "payments", "signer"].enumerated() { adapters[index]["adapter"] = name }
+    let expected = Set([credential, adapters[2]])
+    try await server.fire([credential] + adapters)
+    try await eventually("the credential is told of, and the other adapter") {
+      Set(try await server.alerts().map(\.labels)) == expected
+    }
+  }
+
   // MARK: Clusters
 
   /// The same page of two clusters is two notifications, and a page of one cluster inhibits the tickets of that one only.
