@@ -29,6 +29,7 @@ struct AlertFixture {
       try await .misconfigured("misconfigured", perSecond: 1), try await .hung("hung", perSecond: 5),
       try await .busy("overloaded", perSecond: 60), try await .busy("healthy", perSecond: 16),
       try await .limited("refused", ofTen: 10, perSecond: 5), try await .limited("limited", ofTen: 5, perSecond: 5),
+      try await .withoutToken("tokenless", perSecond: 1),
     ]
     rules = try QuickRules()
     alertmanager = try await AlertmanagerServer(config: "\(PackageRoot.path)/deploy/alertmanager/alertmanager.yml")
@@ -78,6 +79,7 @@ struct AlertTests {
     "misconfigured": ["WeirConfigReloadFailed to tickets"],
     "hung": ["WeirUpstreamSilent to pages"], "overloaded": ["WeirOverload to pages"],
     "refused": ["WeirRateLimited to pages"], "limited": ["WeirRateLimited to tickets"],
+    "tokenless": ["WeirAuthRefreshFailing to pages"],
   ]
 
   /// All are in trouble at the same time, and are watched together.

@@ -73,7 +73,11 @@ struct BoardFixture {
     "job_destination:weir_request_duration_seconds:p99_rate10m{server_address=\"\(host)\"} > 0",
     "job_destination:weir_connect_seconds:p99_rate5m{server_address=\"\(host)\"} > 0",
     "job_destination:weir_retry_demand:ratio_rate2m{server_address=\"\(host)\"} > 0",
-    "job_destination_adapter:weir_adaptation_failures:ratio_rate5m > 0",
+    "job_destination_adapter:weir_adaptation_failures:ratio_rate5m{server_address=\"\(host)\"} > 0",
+    "rate(weir_adaptation_failures_total{adapter=\"locked\", reason=\"invalid_client\"}[5m]) > 0",
+    "rate(weir_auth_refreshes_total{interceptor=\"locked\", outcome=\"failure\"}[5m]) > 0",
+    "rate(weir_auth_refreshes_total{interceptor=\"vault\", outcome=\"success\"}[5m]) > 0",
+    "weir_credential_expires_timestamp_seconds{credential=\"vault\"} > 0",
     "job_route:weir_gateway_requests_failed:increase10m{route=\"shop\"} > 0",
     "job_route:weir_gateway_requests_failed:increase10m{route=\"dead\"} > 0",
     "job_route:weir_retried_requests_received:increase10m > 0",
@@ -111,6 +115,9 @@ struct BoardFixture {
     case "limited": [.send("HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n\r\n")]
     case "fail": [.send("HTTP/1.1 503 Unavailable\r\nContent-Length: 0\r\n\r\n")]
     case "moved": [.send("HTTP/1.1 302 Found\r\nLocation: /ok\r\nContent-Length: 0\r\n\r\n")]
+    case "token": [.send(okResponse(#"{"access_token": "a", "token_type": "Bearer", "expires_in": 2}"#))]
+    case "no-token":
+      [.send("HTTP/1.1 401 Unauthorized\r\nContent-Length: 27\r\n\r\n" + #"{"error": "invalid_client"}"#)]
     case "slow": [.sleep(0.3), .send(okResponse("slow"))]
     case "last": [.send(okResponse("last", "Connection: close\r\n")), .close]
     default: [.send(okResponse("ok"))]
@@ -158,7 +165,20 @@ struct BoardFixture {
       - name: \(pool)
         file: \(endpoints)
     accessLog: { to: /dev/null }
+    credentials:
+      - name: vault
+        oauth2: {tokenURL: "http://127.0.0.1:\(port)/token", clientID: board, clientSecret: secret}
+      - name: locked
+        oauth2: {tokenURL: "http://127.0.0.1:\(port)/no-token", clientID: board, clientSecret: secret}
     routes:
+      - name: vault
+        match: {pathPrefix: /vault}
+        upstream: http://127.0.0.1:\(port)
+        credential: vault
+      - name: locked
+        match: {pathPrefix: /locked}
+        upstream: http://127.0.0.1:\(port)
+        credential: locked
       - name: pool
         match: {pathPrefix: /pool}
         upstream: \(pool)
@@ -207,7 +227,7 @@ private struct Traffic {
 
     let answers = [
       ("shop/ok", 200), ("shop/fail", 503), ("shop/limited", 429), ("nowhere", 404), ("pool/ok", 200),
-      ("pool/fail", 503),
+      ("pool/fail", 503), ("vault/ok", 200), ("locked/ok", 503),
     ]
     for (path, status) in answers {
       let response = await caller.request(weir.url("/\(path)")).serializingData().response.response

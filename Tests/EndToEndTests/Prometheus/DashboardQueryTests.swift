@@ -130,13 +130,15 @@ import WeirTestSupport
     Lines("weir-destination", "Adapter failures", "reason", ["error"]),
     Lines("weir-destination", "Redirects by status", "http_response_status_code", ["302"]),
     Lines("weir-gateway", "Requests by status", "http_response_status_code", ["200", "404", "429", "502", "503"]),
-    Lines("weir-gateway", "Whose failures", "error_type", ["503", "transport_error", "rejected"]),
+    Lines("weir-gateway", "Whose failures", "error_type", ["503", "transport_error", "rejected", "adaptation_failed"]),
     Lines("weir-gateway", "Requests without a route", "outcome", ["no_route"]),
     Lines("weir-gateway", "Callers' retries by route", "route", ["shop"]),
     Lines("weir-gateway", "Callers that gave up by route", "route", ["shop"]),
     Lines("weir-gateway", "Available endpoints by upstream", "upstream", [BoardFixture.pool]),
     Lines("weir-gateway", "Attempts by endpoint", "upstream", [BoardFixture.pool]),
     Lines("weir-gateway", "Failing attempts by endpoint", "upstream", [BoardFixture.pool]),
+    Lines("weir-gateway", "Refreshes by outcome", "outcome", ["success", "failure"]),
+    Lines("weir-gateway", "Requests without a token by reason", "reason", ["invalid_client"]),
     Lines("weir-gateway", "Reloads", "job", ["weir"]),
   ])
   func aPanelHasTheLinesThatMoved(lines: Lines) async throws {

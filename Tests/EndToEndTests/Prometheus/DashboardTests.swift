@@ -11,7 +11,7 @@ import WeirTestSupport
       "Circuit, hedges", "Adapters", "Bodies, protocols, redirects", "Against a day ago",
       "The job's routes, if it is a gateway",
     ],
-    "weir-gateway": ["Endpoints", "Listeners", "Limits on requests", "The metrics page"],
+    "weir-gateway": ["Endpoints", "Listeners", "Limits on requests", "Credentials", "The metrics page"],
   ]
 
   /// What alerts and other boards lead there with, and what all boards have.

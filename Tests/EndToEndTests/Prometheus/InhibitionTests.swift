@@ -106,7 +106,7 @@ import WeirTestSupport
   @Test func aCredentialIsOneNotificationWhateverItsUpstreams() async throws {
     let server = try await Self.server()
     var credential = Self.labels("WeirAuthRefreshFailing page", of: "")
-    credential.merge(["credential": "payments", "adapter": "payments"]) { $1 }
+    credential.merge(["interceptor": "payments", "adapter": "payments"]) { $1 }
     var adapters = ["first", "second", "first"].map { Self.labels("WeirAdaptationFailing page", of: $0) }
     for (index, name) in ["payments", "payments", "signer"].enumerated() { adapters[index]["adapter"] = name }
     let expected = Set([credential, adapters[2]])

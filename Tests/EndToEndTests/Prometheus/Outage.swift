@@ -24,12 +24,12 @@ final class Outage: Sendable {
   }
 
   private static func program(
-    _ route: String, level: String = "error", port: Int? = nil, metricsPort: Int? = nil
+    _ route: String, _ more: String = "", level: String = "error", port: Int? = nil, metricsPort: Int? = nil
   ) async throws -> (
     WeirProgram, config: String, TemporaryDirectory
   ) {
     let directory = try TemporaryDirectory()
-    let config = try directory.file("weir.yml", "routes: [{name: all, \(route)}]\n")
+    let config = try directory.file("weir.yml", "routes: [{name: all, \(route)}]\n\(more)\n")
     let weir = try await WeirProgram(
       ["--config.file=\(config)", "--log.level=\(level)"], program: .shippedWeir, port: port, metricsPort: metricsPort)
     return (weir, config, directory)
@@ -56,9 +56,10 @@ final class Outage: Sendable {
 
   /// A gateway whose requests come at a rate, of fields by turns; `keep` lives as long.
   private static func steady(
-    _ job: String, _ route: String, perSecond: Double, headers: [HTTPHeaders] = [[:]], keep: any Sendable
+    _ job: String, _ route: String, _ more: String = "", perSecond: Double, headers: [HTTPHeaders] = [[:]],
+    keep: any Sendable
   ) async throws -> Outage {
-    let (weir, _, directory) = try await program(route)
+    let (weir, _, directory) = try await program(route, more)
     return Outage(job: job, metricsPort: weir.metricsPort) {
       defer { withExtendedLifetime((weir, directory, keep)) {} }
       try await send(perSecond, to: weir.url("/"), headers: headers)
@@ -95,6 +96,18 @@ final class Outage: Sendable {
     return try await steady(
       job, "upstream: \"http://127.0.0.1:\(server.port)\", retry: {limit: 3, statusCodes: [503]}", perSecond: perSecond,
       keep: server)
+  }
+
+  /// All would be well, but that the token service refuses the gateway's secret.
+  static func withoutToken(_ job: String, perSecond: Double) async throws -> Outage {
+    let body = #"{"error": "invalid_client"}"#
+    let tokens = try ScriptedServer(
+      .answering { "HTTP/1.1 401 Unauthorized\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)" })
+    let server = try ScriptedServer(.answering(okResponse("well")))
+    let service = "tokenURL: \"http://127.0.0.1:\(tokens.port)/\", clientID: a, clientSecret: wrong"
+    return try await steady(
+      job, "upstream: \"http://127.0.0.1:\(server.port)\", credential: payments",
+      "credentials: [{name: payments, oauth2: {\(service)}}]", perSecond: perSecond, keep: [tokens, server])
   }
 
   /// All is well, but that the gateway is killed time and again and started anew at once.
