@@ -121,6 +121,7 @@ import WeirTestSupport
     ("**Outcomes**:", "weir_requests_total", "outcome"),
     ("**Reasons** of `weir_retries_denied_total`:", "weir_retries_denied_total", "reason"),
     ("**Outcomes** of `weir_auth_refreshes_total`:", "weir_auth_refreshes_total", "outcome"),
+    ("**Reasons** of `weir_adaptation_failures_total`:", "weir_adaptation_failures_total", "reason"),
     ("**Phases**:", "weir_phase_duration_seconds", "phase"),
   ])
   func theDocumentListsAllValues(paragraph: String, metric: String, label: String) throws {
