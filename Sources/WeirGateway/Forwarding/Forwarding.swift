@@ -305,7 +305,7 @@ final class Forwarding {
   func deadlineIsOver() {
     // The timer stays armed at a stream's head, since the response may still be taken back.
     if streamBegan != nil { return }
-    if isWaitingForCredential { return credentialIsLate() }
+    if credential?.wait?.isRepair == false { return credentialIsLate() }
     if body.isAwaited && machine.stage != .passing || clientWait?.since != nil { return fail(.cancelled) }
     let seconds = outgoing?.route.timeout ?? 0
     fail(.transfer(TransferFailure(.timedOut, "the request took longer than its route allows (timeout: \(seconds) s)")))

@@ -51,7 +51,7 @@ final class SecretFields {
     if let credential {
       let value = credential.value()
       (version, until) = (value.version, value.until)
-      append(credential.field, value.octets, to: &block)
+      if version > 0 { append(credential.field, value.octets, to: &block) }
     }
     self.block = block
   }
