@@ -71,9 +71,9 @@ class Pool:
         self.tls = tls
         self.idle: list[Connection] = []
 
-    async def ask(self, path: str = "/", fields: str = "") -> Answer:
+    async def ask(self, path: str = "/", fields: str = "", method: str = "GET", body: bytes = b"") -> Answer:
         connection = self.take()
-        answer = await connection.ask(path=path, fields=fields)
+        answer = await connection.ask(method, path, body, fields)
         if connection.is_open:
             self.idle.append(connection)
         return answer

@@ -36,6 +36,8 @@ class Call(NamedTuple):
     urgency: int = NORMAL
     server: str = ""
     """The address and port of the server that answered, if it is an nginx of ours."""
+    retry_after: str = ""
+    """The value of `Retry-After`."""
 
     @property
     def good(self) -> bool:
@@ -62,11 +64,14 @@ class Schedule:
         path: str = "/",
         patience: float = 20,
         fields: str = "",
+        method: str = "GET",
+        body: bytes = b"",
         **tls: Any,
     ) -> None:
-        """`arrivals` are the times and urgencies of the requests, which go to the addresses in turn."""
+        """`arrivals` are the times and urgencies of the requests, which go to the addresses in turn. Only a POST has a body."""
         self.pools = [Pool(address, **tls) for address in addresses]
         self.arrivals, self.path, self.patience, self.fields = arrivals, path, patience, fields
+        self.method, self.body = method, body
         self.paused = False
         self.sent = 0
         self.late: list[float] = []
@@ -100,7 +105,7 @@ class Schedule:
         status, found = BROKEN, {}
         try:
             async with asyncio.timeout(due + self.patience - self.now()):
-                answer = await pool.ask(self.path, fields)
+                answer = await pool.ask(self.path, fields, self.method, self.body)
             status, found = answer.status, answer.fields
         except TimeoutError:
             status = GAVE_UP
@@ -108,7 +113,8 @@ class Schedule:
             pass
         told = "retry-after" in found and "x-no-retry" in found
         about = "x-origin" in found, found.get("x-weir-refused", ""), told, urgency, found.get("x-server", "")
-        self.calls.append(Call(round(due, 4), round(self.now(), 4), status, *about))
+        after = found.get("retry-after", "")
+        self.calls.append(Call(round(due, 4), round(self.now(), 4), status, *about, after))
 
     async def end(self) -> None:
         """Sends no more, and waits for what is under way."""
