@@ -37,7 +37,8 @@ class Table:
         try:
             bars = await row(self.here)
         except (Failure, *BROKEN_OFF) as failure:
-            bars = [Bar(f"failed: {failure}", False)]
+            print(f"# {name}: {failure}", flush=True)
+            bars = [Bar(f"failed: {str(failure).partition(chr(10))[0]}", False)]
         print(f"# {name}: {time.monotonic() - began:.0f} s", flush=True)
         missed = [f"{name}: {bar.text}" for bar in bars if not bar.held]
         self.missed += missed

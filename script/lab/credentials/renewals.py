@@ -53,6 +53,8 @@ async def revoked(here: Here) -> list[Bar]:
     }
     gateway = await here.gateway("revoked", config)
     path = "/revoked"
+    # So that several requests have the old token when it is revoked.
+    here.upstream.latency[path] = 0.1
     loads = [loaded(gateway, path, rate), loaded(gateway, path, rate, method="POST", body=b"once" * 256)]
     await asyncio.gather(*(good(load, rate) for load in loads))
     here.upstream.revoke("revoked")

@@ -34,6 +34,8 @@ class Upstream(Server):
         """By the value of the field."""
         self.statuses: Counter[tuple[str, int]] = Counter()
         """How often a path was answered so."""
+        self.latency: dict[str, float] = {}
+        """Seconds until requests with this path are looked at."""
 
     def accept(self, owner: str, value: str, seconds: float = 3600, scope: str = "") -> Valid:
         """
@@ -67,6 +69,7 @@ class Upstream(Server):
         if request.path == ACCEPT:
             self.accept(**json.loads(request.body))
             return writer.write(response(204))
+        await asyncio.sleep(self.latency.get(request.path, 0))
         value = request.fields.get("x-key" if request.path.startswith(KEY) else "authorization", "")
         status = self.status(request.path, value)
         self.statuses[request.path, status] += 1
