@@ -9,6 +9,8 @@ struct OAuth2Answer {
   let accessToken: String
   /// Seconds; nil if the answer does not say.
   let lifetime: Double?
+  /// The granted scopes; nil if the answer does not say, as where they are those that were asked for.
+  let scope: String?
 
   /// - Parameters:
   ///   - retryAfter: The values of `Retry-After`.
@@ -28,6 +30,7 @@ struct OAuth2Answer {
       throw failure(Self.refusal(status: status, members, redaction), Self.reason(error) ?? .response)
     }
     guard let members else { throw failure("answered with something else than a JSON object") }
+    scope = members.scope?.text.map { redaction.printable($0) }
     (accessToken, lifetime) = try Self.token(members, redaction, failure)
   }
 
@@ -66,10 +69,10 @@ struct OAuth2Answer {
   }
 
   private struct Members: Decodable {
-    var accessToken, tokenType, expiresIn, error, description: Value?
+    var accessToken, tokenType, expiresIn, scope, error, description: Value?
 
     private enum CodingKeys: String, CodingKey {
-      case accessToken = "access_token", tokenType = "token_type", expiresIn = "expires_in", error
+      case accessToken = "access_token", tokenType = "token_type", expiresIn = "expires_in", scope, error
       case description = "error_description"
     }
 
@@ -82,6 +85,7 @@ struct OAuth2Answer {
       accessToken = value(.accessToken)
       tokenType = value(.tokenType)
       expiresIn = value(.expiresIn)
+      scope = value(.scope)
       error = value(.error)
       description = value(.description)
     }

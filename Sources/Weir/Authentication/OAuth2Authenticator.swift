@@ -41,7 +41,7 @@ public final class OAuth2Authenticator: AsyncAuthenticator {
       redaction: redaction, now: Date().timeIntervalSince1970)
     let lifetime = answer.lifetime ?? settings.lifetime
     let new = OAuth2Token(
-      answer.accessToken, lifetime: lifetime, sent: sent, refreshBefore: settings.refreshBefore,
+      answer.accessToken, lifetime: lifetime, scope: answer.scope, sent: sent, refreshBefore: settings.refreshBefore,
       random: .random(in: 0...1))
     guard !new.requiresRefresh else {
       throw OAuth2Error(

@@ -24,7 +24,8 @@ struct OAuth2Form {
     if let audience = settings.audience { add("audience", audience) }
     if let resource = settings.resource { add("resource", resource) }
     authenticate(settings.clientID, settings.authentication)
-    for (name, value) in settings.parameters.sorted(by: { $0.key < $1.key }) where !OAuth2Settings.ownFields.contains(name) {
+    for (name, value) in settings.parameters.sorted(by: { $0.key < $1.key })
+    where !OAuth2Settings.ownFields.contains(name) {
       add(name, value)
     }
   }

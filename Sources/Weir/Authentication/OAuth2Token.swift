@@ -12,6 +12,8 @@ public struct OAuth2Token: AgeingCredential, Sendable {
   package let expires: MonotonicTime
   /// From when on the next use fetches the next one.
   package let refreshFrom: MonotonicTime
+  /// The granted scopes; nil if the token service did not say.
+  package private(set) var scope: String?
 
   public var requiresRefresh: Bool { MonotonicTime.now >= expires }
 
@@ -20,15 +22,19 @@ public struct OAuth2Token: AgeingCredential, Sendable {
 
 extension OAuth2Token {
   /// - Parameters:
+  ///   - scope: The granted scopes, as the token service says it.
   ///   - sent: When the token was asked for. Its lifetime, in seconds, counts from then.
   ///   - refreshBefore: Seconds before the expiry; nil: a share of the lifetime.
   ///   - random: 0 to 1: ±10 % of them.
-  init(_ accessToken: String, lifetime: Double, sent: MonotonicTime, refreshBefore: Double?, random: Double) {
+  init(
+    _ accessToken: String, lifetime: Double, scope: String? = nil, sent: MonotonicTime, refreshBefore: Double?,
+    random: Double
+  ) {
     let usual = min(max(lifetime / 10, 5), lifetime / 3, 300)
     let before = min(refreshBefore ?? usual, lifetime / 2) * (0.9 + 0.2 * random)
     self.init(
       accessToken: accessToken, expires: sent.advanced(bySeconds: lifetime),
-      refreshFrom: sent.advanced(bySeconds: lifetime - before))
+      refreshFrom: sent.advanced(bySeconds: lifetime - before), scope: scope)
   }
 }
 

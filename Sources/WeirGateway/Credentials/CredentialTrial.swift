@@ -28,7 +28,8 @@ private func fetch(_ credential: CredentialSettings) async -> (line: String, isG
       let session = Session(configuration: OAuth2Authenticator.sessionConfiguration(tls: tls?.configuration))
       let token = try await OAuth2Authenticator(settings).refresh(.absent, for: session)
       let seconds = token.expires.seconds(since: .now)
-      return ("a token came, which expires in \(Int(seconds.rounded())) s", true)
+      let scope = token.scope.map { ", with the scope \($0)" } ?? ""
+      return ("a token came, which expires in \(Int(seconds.rounded())) s\(scope)", true)
     } catch let error as OAuth2Error {
       return ("no token came (\(error.reason.rawValue)): \(error.text)", false)
     } catch {

@@ -96,7 +96,7 @@ struct GatewayAnswer: Equatable, Sendable {
       retryAfter = Int(max(1, seconds.rounded(.up)))
       refusal = .load(reason)
     case .unauthenticated(let refusal)?:
-      self.init(503, "there is no credential for the upstream")
+      self.init(503, "there is no token for the upstream")
       retryAfter = Int(max(1, refusal.retryAfter.rounded(.up)))
       self.refusal = .credential
     case .rejected(.noEndpoint)?:
