@@ -155,7 +155,8 @@ final class CheckTerms {
 
   /// Whether checks of the upstream, as a configuration has it now, are the same.
   func holds(for upstream: NamedUpstream, with credential: OutboundCredential?) -> Bool {
-    (check.path == nil || self.credential === credential) && check == upstream.check && self.upstream.target == upstream.target && self.upstream.tls == upstream.tls
+    (check.path == nil || self.credential === credential) && check == upstream.check
+      && self.upstream.target == upstream.target && self.upstream.tls == upstream.tls
       && self.upstream.destinationPolicy == upstream.destinationPolicy
   }
 

@@ -26,7 +26,8 @@ final class UpstreamRegistry: Sendable {
   ///   - mark: Called by threads that nothing else waits for.
   ///   - lag: Makes the observer of the loop's lag, once there is the loop.
   init(
-    _ destinations: DestinationTable, credentials: CredentialRegistry, mark: @escaping FileMark.Reader = { FileMark(ofFile: $0) }, log: Logger,
+    _ destinations: DestinationTable, credentials: CredentialRegistry,
+    mark: @escaping FileMark.Reader = { FileMark(ofFile: $0) }, log: Logger,
     lag: @escaping @Sendable () -> (@Sendable (Double) -> Void)?
   ) {
     self.destinations = destinations

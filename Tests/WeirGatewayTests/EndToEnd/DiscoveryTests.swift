@@ -10,7 +10,7 @@ import WeirTestSupport
   private func rig(_ upstream: String) async throws -> GatewayRig {
     let text = "upstreams:\n  - {name: u, \(upstream)}\nroutes: [{name: r, upstream: u}]\n"
     let rig = try GatewayRig(Configuration(parsing: Array(text.utf8), file: "f"))
-    await rig.gateway.findEndpoints()
+    await rig.gateway.prepareUpstreams()
     return rig
   }
 
@@ -139,7 +139,7 @@ import WeirTestSupport
     let resolve = "slowStart: off, resolve: {servers: [\"\(dnsmasq.server)\"], timeout: 200ms}"
     let places = ("pay.test:\(port)", "_http._tcp.test", file)
     let rig = try GatewayRig(configuration(places.0, places.1, places.2, resolve))
-    await rig.gateway.findEndpoints()
+    await rig.gateway.prepareUpstreams()
     let client = try rig.client()
     func answers() -> [Int] {
       ["n", "s", "f"].map { path in

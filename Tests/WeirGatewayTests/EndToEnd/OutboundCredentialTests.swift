@@ -191,8 +191,8 @@ import WeirTestSupport
     // Another secret alone: the token serves until there is a new one.
     let gate = Gate()
     tokens.gate = gate
-    configuration.credentials = [CredentialSettings(name: "c", kind: tokens.kind(secret: "second"))]
-    async let reloaded: Void = rig.gateway.reload(configuration)
+    async let reloaded: Void = rig.gateway.reload(
+      Configuration(to: upstream.port, credential: tokens.kind(secret: "second")))
     client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
     #expect(client.response()?.status == 200)
     gate.open()

@@ -49,7 +49,7 @@ final class TokenService: Sendable {
     var count = 0
     var valid = 0
     var answer: String?
-    var gate: Gate?
+    var gate: WeirTestSupport.Gate?
     var areUseless = false
   }
 
@@ -61,7 +61,7 @@ final class TokenService: Sendable {
     """
 
   /// - Parameter gate: Holds the answers back until it is open.
-  init(gate: Gate? = nil) throws {
+  init(gate: WeirTestSupport.Gate? = nil) throws {
     state.withLock { $0.gate = gate }
     let server = try ScriptedServer(.answering { [weak self] in self?.next() })
     self.server.withLock { $0 = server }
@@ -75,7 +75,7 @@ final class TokenService: Sendable {
     get { state.withLock { $0.answer } }
     set { state.withLock { $0.answer = newValue } }
   }
-  var gate: Gate? {
+  var gate: WeirTestSupport.Gate? {
     get { state.withLock { $0.gate } }
     set { state.withLock { $0.gate = newValue } }
   }

@@ -6,7 +6,9 @@ import WeirTransport
 @testable import WeirGateway
 
 @Suite struct ForwardingPlanTests {
-  private let context = PlanContext(pseudonym: "weir", coders: Gate(limit: 1))
+  private let context = PlanContext(
+    pseudonym: "weir", coders: Gate(limit: 1),
+    credentials: CredentialRegistry(monitor: nil, log: Logger(level: .error)))
 
   @Test func pseudonymsAreTokensOfOneLength() {
     var random = Xorshift(state: 9)

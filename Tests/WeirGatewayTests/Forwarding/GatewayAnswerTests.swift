@@ -1,5 +1,6 @@
 import Testing
 import Weir
+import WeirTransport
 
 @testable import WeirGateway
 
@@ -32,7 +33,18 @@ import Weir
     let answer = GatewayAnswer(.rejected, .rejected(.overloaded(reason: reason, retryAfter: 1)))
     #expect(answer.status == 503)
     #expect(answer.retryAfter == 1)
-    #expect(answer.refusal == reason)
+    #expect(answer.refusal == .load(reason))
     #expect(GatewayAnswer(.rejected, .rejected(.queueFull)).refusal == nil)
+  }
+
+  @Test(arguments: [(0, 1), (0.3, 1), (7.2, 8)])
+  func aMissingTokenSaysWhenToComeAgain(seconds: Double, expected: Int) {
+    let refusal = CredentialRefusal(credential: "c", reason: .invalidClient, text: "s3cret", retryAfter: seconds)
+    let answer = GatewayAnswer(.adaptationFailed, .unauthenticated(refusal))
+    #expect(answer.status == 503)
+    #expect(answer.retryAfter == expected)
+    #expect(answer.refusal?.reason == "credential")
+    #expect(answer.refusal?.kind == "credential")
+    #expect(!answer.text.contains("s3cret"))
   }
 }

@@ -20,7 +20,8 @@ final class CheckRig: Sendable {
     let log = Logger(level: .info, format: .logfmt) { line in
       state.lines.withLock { $0.append(String(decoding: line, as: UTF8.self)) }
     }
-    registry = UpstreamRegistry(DestinationTable(), mark: mark, log: log, lag: { nil })
+    registry = UpstreamRegistry(
+      DestinationTable(), credentials: CredentialRegistry(monitor: nil, log: log), mark: mark, log: log, lag: { nil })
     try follow(upstreams)
   }
 

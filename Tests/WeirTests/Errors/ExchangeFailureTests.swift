@@ -23,6 +23,8 @@ import WeirTransport
     switch failure {
     case .transfer(let failure): .sessionTaskFailed(error: URLError(failure, url: URL(string: "http://h/")))
     case .rejected(let rejection): .requestRejected(reason: .init(rejection))
+    // Only forwarded requests fail so.
+    case .unauthenticated: .requestAdaptationFailed(error: AuthenticationError.missingCredential)
     case .cancelled: .explicitlyCancelled
     case .ended: .sessionInvalidated(error: nil)
     }
