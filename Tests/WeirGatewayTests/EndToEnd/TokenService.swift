@@ -106,7 +106,8 @@ final class TokenService: Sendable {
           .dispatchHead { [weak self] head in
             let isGood =
               self?.state.withLock { state in
-                !state.areUseless && head.contains("\r\nAuthorization: Bearer token\(state.valid)\r\n")
+                !state.areUseless
+                  && head.components(separatedBy: "\r\n").contains("Authorization: Bearer token\(state.valid)")
               } ?? false
             return [.send(isGood ? okResponse("ok") : "HTTP/1.1 401 Unauthorized\r\nContent-Length: 4\r\n\r\nwho?")]
           }
