@@ -102,7 +102,7 @@ async def refused(here: Here) -> list[Bar]:
 
 async def crowd(here: Here) -> list[Bar]:
     """Requests that come before the first token. The token service answers once all of them wait."""
-    await here.service.order("hold")
+    await here.service.order("hold", client="crowd")
     entry = here.oauth2("crowd", timeout="30s", wait="30s")
     config = {"credentials": [entry], "routes": [here.route("crowd", timeout="60s", overload="off")]}
     gateway = await Gateway.start(here.place, text(config), name="crowd")
@@ -114,7 +114,7 @@ async def crowd(here: Here) -> list[Bar]:
                 waiting = max(waiting, (await gateway.page()).sum("weir_auth_refresh_waiters", interceptor="crowd"))
     except TimeoutError:
         pass  # the bar says so
-    await here.service.order("release")
+    await here.service.order("release", client="crowd")
     found = await asking
     asked = len(await here.service.asked("crowd"))
     return [

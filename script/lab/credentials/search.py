@@ -1,12 +1,13 @@
 """The row about secrets that must not be seen: it makes gateways say all that they say, and looks for the secrets in it."""
 
+import asyncio
 import os
 import shutil
 import signal
 from collections import Counter
 from pathlib import Path
 
-from lab.client import Connection, get
+from lab.client import Pool, get
 from lab.credentials.hoard import Hoard, Indiscreet, accept_some, broken, configuration
 from lab.credentials.rig import Here, passes, swap, text
 from lab.endure.rows import Bar
@@ -50,12 +51,12 @@ class Speaker:
         )
         self.pages = f"http://127.0.0.1:{metrics}"
         await self.process.answers(f"{self.pages}/-/ready")
-        self.connection = Connection(f"127.0.0.1:{requests}")
+        self.pool = Pool(f"127.0.0.1:{requests}")
 
     async def answer(self) -> None:
         """A request of each route."""
-        for route in self.config["routes"]:
-            answer = await self.connection.ask(path=f"/{route['name']}?q=1", fields="User-Agent: proof\r\n")
+        asked = (self.pool.ask(f"/{route['name']}?q=1", "User-Agent: proof\r\n") for route in self.config["routes"])
+        for answer in await asyncio.gather(*asked):
             self.statuses[answer.status] += 1
             self.say("answers", f"{answer.fields}\n{answer.body.decode(errors='replace')}\n")
 
@@ -75,13 +76,15 @@ class Speaker:
             self.say(f"check {name}", (await output(self.place.program, "check", *arguments))[1])
 
     async def crash(self) -> None:
-        """Writes a backtrace, if there is a program for that. It survives a signal that another process sends."""
+        """Writes a backtrace, if there is a program for that. It survives a signal that another process sends. The program
+        begins at the log's first line again."""
+        self.say("access log", self.access.read_text())
+        self.say("log", self.process.log.read_text(errors="replace"))
         if backtracer():
             self.process.process.send_signal(signal.SIGSEGV)
             await self.logs(CRASHED)
         await self.process.end(signal.SIGKILL)
-        self.say("access log", self.access.read_text())
-        self.say("log", self.process.log.read_text(errors="replace"))
+        self.say("backtrace", self.process.log.read_text(errors="replace"))
 
     async def logs(self, words: str) -> None:
         log = self.process.log
@@ -102,8 +105,7 @@ async def shown(here: Here) -> list[Bar]:
     for speaker in both:
         await speaker.begin()
     for _ in range(ROUNDS):
-        for speaker in both:
-            await speaker.answer()
+        await asyncio.gather(*(speaker.answer() for speaker in both))
         here.upstream.revoke("token-jwt")
         await passes(SILENCE)
     # Two lines are no value of a field.

@@ -7,7 +7,7 @@ Each token is told to the upstream before it is handed out. Beside `/token` it t
 
     GET /asked                              every request for a token: when, by which client, with which secret, its status
     POST /rotate {client, secret, seconds}  another secret, beside which the old one is good for so long
-    POST /hold, POST /release               requests for tokens wait in between
+    POST /hold, POST /release {client}      its requests for tokens wait in between
 """
 
 import json
@@ -46,6 +46,10 @@ class Client(ClientMixin):
     old: str = ""
     old_until: float = 0
 
+    def __post_init__(self) -> None:
+        self.gate = threading.Event()
+        self.gate.set()
+
     def rotate(self, secret: str, seconds: float) -> None:
         self.old, self.old_until, self.secret = self.secret, time.monotonic() + seconds, secret
 
@@ -77,12 +81,12 @@ class Grant(ClientCredentialsGrant):
 def made(upstream: str, clients: dict[str, Client]) -> Flask:
     app = Flask(__name__)
     asked: list[dict[str, object]] = []
-    gate = threading.Event()
-    gate.set()
 
     def find(name: str) -> Client | None:
         g.client = name
-        return clients.get(name)
+        if client := clients.get(name):
+            client.gate.wait(LONGEST_HOLD)
+        return client
 
     def keep(token: dict[str, Any], granted: Any) -> None:
         facts = {"owner": g.client, "value": f"Bearer {token['access_token']}", "scope": token.get("scope", "")}
@@ -100,7 +104,6 @@ def made(upstream: str, clients: dict[str, Client]) -> Flask:
     @app.post("/token")
     def token() -> Response:
         at, g.client, g.secret = time.monotonic(), "", ""
-        gate.wait(LONGEST_HOLD)
         answer: Response = server.create_token_response()
         asked.append({"at": at, "client": g.client, "secret": g.secret, "status": answer.status_code})
         return answer
@@ -117,12 +120,12 @@ def made(upstream: str, clients: dict[str, Client]) -> Flask:
 
     @app.post("/hold")
     def hold() -> dict[str, object]:
-        gate.clear()
+        clients[request.get_json()["client"]].gate.clear()
         return {}
 
     @app.post("/release")
     def release() -> dict[str, object]:
-        gate.set()
+        clients[request.get_json()["client"]].gate.set()
         return {}
 
     return app
