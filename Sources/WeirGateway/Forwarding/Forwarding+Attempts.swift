@@ -142,11 +142,8 @@ extension Forwarding: AttemptDelegate {
   /// The fields of an attempt. Each has a place of its own in the trace.
   private func headers(of outgoing: OutgoingRequest, for attempt: Attempt) -> PreparedHeaders {
     let trace = ids?.trace?.child(parent: plan.traceIDs.parent())
-    guard outgoing.route.hasSecrets, let fields = plan.secretFields(of: outgoing.route) else {
-      return outgoing.headers(retries: machine.retries, trace: trace)
-    }
-    let secrets = fields.current()
-    credential?.versions[attempt.number] = fields.version
+    guard outgoing.route.hasSecrets else { return outgoing.headers(retries: machine.retries, trace: trace) }
+    let secrets = credential?.fields(of: attempt.number) ?? plan.secretFields(of: outgoing.route)?.current()
     return outgoing.headers(retries: machine.retries, trace: trace, secrets: secrets)
   }
 

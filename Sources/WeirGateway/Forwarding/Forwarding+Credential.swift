@@ -1,3 +1,4 @@
+import WeirCurl
 import WeirIO
 import WeirServer
 import WeirTransport
@@ -14,8 +15,10 @@ final class CredentialUse {
 
   let credential: OutboundCredential
   let fields: SecretFields
-  /// The versions that attempts carried, by their numbers.
-  @exclusivity(unchecked) var versions: [Int: UInt64] = [:]
+  /// The first attempt, and the version that it carried. There is mostly no other one.
+  @exclusivity(unchecked) private var first: (attempt: Int, version: UInt64) = (0, 0)
+  /// The versions that further attempts carried, by their numbers.
+  @exclusivity(unchecked) private var others: [Int: UInt64] = [:]
   @exclusivity(unchecked) var wait: Wait?
   /// How often the request was sent again, as the upstream had refused a value.
   @exclusivity(unchecked) var repairs = 0
@@ -29,8 +32,18 @@ final class CredentialUse {
     self.fields = fields
   }
 
+  /// The fields of an attempt that begins now.
+  func fields(of attempt: Int) -> HeaderBlock {
+    let block = fields.current()
+    if first.attempt == 0 { first = (attempt, fields.version) } else { others[attempt] = fields.version }
+    return block
+  }
+
+  /// The version that an attempt carried; 0 before it has begun.
+  func version(of attempt: Int) -> UInt64 { attempt == first.attempt ? first.version : others[attempt] ?? 0 }
+
   /// The upstream has refused the value of an attempt that is of no use any more.
-  func wasRefused(on attempt: Int) { credential.refused(versions[attempt] ?? 0, at: .now) }
+  func wasRefused(on attempt: Int) { credential.refused(version(of: attempt), at: .now) }
 }
 
 extension Forwarding {
@@ -52,7 +65,8 @@ extension Forwarding {
   /// Whether the upstream has refused the credential of an attempt, and another value may help: twice at most, and not
   /// after one that was fetched for this request.
   func isRepairable(_ attempt: Attempt) -> Bool {
-    guard let use = credential, attempt.status == 401, let version = use.versions[attempt.number] else { return false }
+    guard let use = credential, attempt.status == 401 else { return false }
+    let version = use.version(of: attempt.number)
     return failure == nil && use.repairs < Self.mostRepairs && version > 0 && version != use.own
   }
 
@@ -61,13 +75,13 @@ extension Forwarding {
   /// Gets another value for an attempt that was refused. Returns false if there will be none, or if the request can't be
   /// sent again.
   func repairs(_ attempt: Attempt) -> Bool {
-    guard let use = credential, let version = use.versions[attempt.number] else { return false }
+    guard let use = credential else { return false }
     guard canReplayBody else {
       use.wasRefused(on: attempt.number)
       return false
     }
     let now = MonotonicTime.now
-    switch use.credential.repair(version, at: now, waiter()) {
+    switch use.credential.repair(use.version(of: attempt.number), at: now, waiter()) {
     case .none: return false
     case .again:
       repair()

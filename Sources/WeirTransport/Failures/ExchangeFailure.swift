@@ -10,7 +10,7 @@ package enum ExchangeFailure: LabelledError, Hashable {
   /// The destination did not admit an attempt, of which nothing was sent.
   case rejected(Rejection)
   /// The present attempt has no credential, and was not sent.
-  case unauthenticated(CredentialRefusal)
+  indirect case unauthenticated(CredentialRefusal)
   /// The caller cancelled it.
   case cancelled
   /// The exchange's session or worker ended first.
