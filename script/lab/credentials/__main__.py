@@ -67,7 +67,7 @@ async def run(given: argparse.Namespace, place: Place) -> list[str]:
 
 if __name__ == "__main__":
     options = command.options("credentials", __doc__)
-    options.add_argument("--short", action="store_true", help="half a minute, as a test")
+    options.add_argument("--short", action="store_true", help="a quarter of a minute, as a test")
     options.add_argument("--list", action="store_true", help="name the rows")
     options.add_argument("rows", nargs="*", metavar="ROW", help="only these rows")
     given = command.parsed(options)

@@ -3,6 +3,7 @@
 import math
 import time
 from bisect import bisect
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -104,23 +105,26 @@ def judge(here: Here, load: Schedule, tries: list[float], failed: float, ended: 
         for call in load.calls
         if call.reason == "credential"
     ]
-    others = [call for call in load.calls if not call.good and call.reason != "credential"]
-    early = sum(one.began < ended - 0.5 for one in refused)
+    others = Counter(call.status for call in load.calls if not call.good and call.reason != "credential")
+    # Their token ended on the way, and there was no other one.
+    late = others.pop(401, 0)
+    here.place.notes.append(f"down: other answers were {dict(others)}, and {late} × 401")
+    # A busy machine is late with a token, a try or an answer.
+    slack, quick = (5.0, QUICK * 25) if here.short else (0.5, QUICK)
+    early = sum(one.began < ended - slack for one in refused)
     silent = [one for one in refused if one.ended < back and one.is_silent(tries)]
     times = [one.ended - one.began for one in silent]
     half, most = (quantile(times, share) or math.inf for share in (0.5, 0.99))
     errors = [error for one in refused if (error := one.error(tries)) is not None]
     wrong = max(map(abs, errors), default=math.inf)
-    # A busy machine is late with a try, or with an answer.
-    slack, quick = (2.0, QUICK * 5) if here.short else (0.5, QUICK)
     allowed = most_refreshes(back - tries[0])
     again = first_good(load, back) or math.inf
     told = min((one.ended + one.wait for one in refused if one.ended > back), default=back)
     here.place.notes.append(f"down: tries came after {', '.join(f'{at - tries[0]:.1f}' for at in tries)} s")
     return [
         Bar(
-            f"{len(others)} of {len(load.calls)} requests failed otherwise, {early} before the token ended",
-            not others and not early,
+            f"{others.total()} of {len(load.calls)} requests failed otherwise, {early} before the token ended",
+            not others and not early and (here.short or not late),
         ),
         Bar(
             f"{failed:.0f} refreshes and {len(tries)} requests at the service",

@@ -12,7 +12,10 @@ from lab.gateway import Gateway
 
 LIFETIME = 3
 """Seconds of the tokens that end soon."""
-CROWD = 2000
+CROWD, SOME = 2000, 500
+"""Requests at the start, and those of the short form."""
+TOGETHER = 50
+"""Requests that are begun at the same moment."""
 BY_REFUSAL = 5
 """Refreshes in 30 s that refusals by the upstream may begin."""
 CLIENTS = (Client("ages", lifetime=LIFETIME), Client("revoked"), Client("crowd"), Client("scoped"), Client("never"))
@@ -102,15 +105,16 @@ async def refused(here: Here) -> list[Bar]:
 
 async def crowd(here: Here) -> list[Bar]:
     """Requests that come before the first token. The token service answers once all of them wait."""
+    number = SOME if here.short else CROWD
     await here.service.order("hold", client="crowd")
     entry = here.oauth2("crowd", timeout="30s", wait="30s")
     config = {"credentials": [entry], "routes": [here.route("crowd", timeout="60s", overload="off")]}
     gateway = await Gateway.start(here.place, text(config), name="crowd")
-    asking = asyncio.create_task(statuses(gateway, "/crowd", CROWD, together=True))
+    asking = asyncio.create_task(statuses(gateway, "/crowd", number, together=True))
     waiting = 0.0
     try:
-        async with asyncio.timeout(20):
-            while waiting < CROWD and not asking.done():
+        async with asyncio.timeout(25):
+            while waiting < number and not asking.done():
                 waiting = max(waiting, (await gateway.page()).sum("weir_auth_refresh_waiters", interceptor="crowd"))
     except TimeoutError:
         pass  # the bar says so
@@ -118,14 +122,14 @@ async def crowd(here: Here) -> list[Bar]:
     found = await asking
     asked = len(await here.service.asked("crowd"))
     return [
-        Bar(f"{waiting:.0f} requests waited", waiting == CROWD),
-        Bar(f"{shown(found)}", found == {200: CROWD}),
+        Bar(f"{waiting:.0f} requests waited", waiting == number),
+        Bar(f"{shown(found)}", found == {200: number}),
         Bar(f"{asked} request for a token", asked == 1),
     ]
 
 
 async def statuses(gateway: Gateway, path: str, number: int, together: bool = False) -> Counter[int]:
-    """The statuses of so many requests, in a row or all at once; 0 are those without an answer."""
+    """The statuses of so many requests, in a row or all together; 0 are those without an answer."""
     pool = Pool(gateway.address)
 
     async def status() -> int:
@@ -135,10 +139,14 @@ async def statuses(gateway: Gateway, path: str, number: int, together: bool = Fa
         except BROKEN_OFF:
             return 0
 
-    if together:
-        found = Counter(await asyncio.gather(*(status() for _ in range(number))))
-    else:
-        found = Counter([await status() for _ in range(number)])
+    tasks = []
+    for at in range(number):
+        tasks.append(asyncio.create_task(status()))
+        if not together:
+            await tasks[-1]
+        elif at % TOGETHER == 0:
+            await asyncio.sleep(0)
+    found = Counter(await asyncio.gather(*tasks))
     pool.close()
     return found
 

@@ -91,7 +91,9 @@ class Here:
         """An entry of `credentials`, for the client of that name."""
         url = (service or self.service).url
         about = {"tokenURL": url, "clientID": name, "clientSecret": SECRET.format(name), "scopes": ["read"]}
-        return {"name": name, "oauth2": {**about, **keys}}
+        # In short it has to hold on a busy machine.
+        bounds = {"timeout": "20s", "wait": "20s"} if self.short and not service else {}
+        return {"name": name, "oauth2": {**about, **bounds, **keys}}
 
     def route(self, name: str, **keys: object) -> Config:
         """A route of that name and prefix, whose requests carry the credential of that name."""
