@@ -90,6 +90,21 @@ package struct HeaderBlock: Sendable {
     if kind == .host { hostLine = start..<bytes.count }
   }
 
+  /// The present end, to which the block can be cut once fields were added that go again.
+  package struct Mark {
+    fileprivate let bytes: Int
+    fileprivate let count: Int
+    fileprivate let noted: NotedFields
+  }
+
+  package var mark: Mark { Mark(bytes: bytes.count, count: count, noted: noted) }
+
+  /// Removes the fields behind the mark, none of which may be Host.
+  package mutating func cut(to mark: Mark) {
+    bytes.removeSubrange(mark.bytes...)
+    (count, noted) = (mark.count, mark.noted)
+  }
+
   /// Adds all fields of another block.
   package mutating func append(contentsOf other: HeaderBlock) {
     let offset = bytes.count

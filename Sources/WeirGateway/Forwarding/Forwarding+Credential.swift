@@ -18,7 +18,7 @@ final class CredentialUse {
   /// The first attempt, and the version that it carried. There is mostly no other one.
   @exclusivity(unchecked) private var first: (attempt: Int, version: UInt64) = (0, 0)
   /// The versions that further attempts carried, by their numbers.
-  @exclusivity(unchecked) private var others: [Int: UInt64] = [:]
+  @exclusivity(unchecked) private var others: [Int: UInt64]?
   @exclusivity(unchecked) var wait: Wait?
   /// How often the request was sent again, as the upstream had refused a value.
   @exclusivity(unchecked) var repairs = 0
@@ -35,12 +35,12 @@ final class CredentialUse {
   /// The fields of an attempt that begins now.
   func fields(of attempt: Int) -> HeaderBlock {
     let block = fields.current()
-    if first.attempt == 0 { first = (attempt, fields.version) } else { others[attempt] = fields.version }
+    if first.attempt == 0 { first = (attempt, fields.version) } else { others = (others ?? [:]).merging([attempt: fields.version]) { $1 } }
     return block
   }
 
   /// The version that an attempt carried; 0 before it has begun.
-  func version(of attempt: Int) -> UInt64 { attempt == first.attempt ? first.version : others[attempt] ?? 0 }
+  func version(of attempt: Int) -> UInt64 { attempt == first.attempt ? first.version : others?[attempt] ?? 0 }
 
   /// The upstream has refused the value of an attempt that is of no use any more.
   func wasRefused(on attempt: Int) { credential.refused(version(of: attempt), at: .now) }

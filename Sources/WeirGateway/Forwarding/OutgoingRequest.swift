@@ -12,8 +12,10 @@ final class OutgoingRequest {
   let target: String
   /// The target as the route table has it, perhaps without a base path.
   private let decidedTarget: String
-  /// The fields in the order in which they are sent.
-  let fields: HeaderBlock
+  /// The fields in the order in which they are sent, with those with secrets of the last attempt behind them.
+  @exclusivity(unchecked) private var fields: HeaderBlock
+  /// The end of the fields that all attempts have in common; nil as long as there are no others.
+  @exclusivity(unchecked) private var common: HeaderBlock.Mark?
   let body: BodyLength
   /// The number of retries that others made of the request before it came.
   let retriesBefore: Int
@@ -93,7 +95,13 @@ final class OutgoingRequest {
     let retries = retriesElsewhere + retries
     let announces = retries > 0 && route.headers.announcesRetries
     let trace = route.headers.announcesTraces ? trace : nil
-    guard announces || trace != nil || secrets != nil else { return PreparedHeaders(fields) }
+    if let common { fields.cut(to: common) }
+    guard announces || trace != nil else {
+      guard let secrets else { return PreparedHeaders(fields) }
+      common = fields.mark
+      fields.append(contentsOf: secrets)
+      return PreparedHeaders(fields)
+    }
     var block = announces ? fieldsWithoutRetries : fields
     if announces {
       let number = String(min(retriesBefore + retries, AttemptHeader.maximum))
