@@ -35,7 +35,11 @@ final class CredentialUse {
   /// The fields of an attempt that begins now.
   func fields(of attempt: Int) -> HeaderBlock {
     let block = fields.current()
-    if first.attempt == 0 { first = (attempt, fields.version) } else { others = (others ?? [:]).merging([attempt: fields.version]) { $1 } }
+    if first.attempt == 0 {
+      first = (attempt, fields.version)
+    } else {
+      others = (others ?? [:]).merging([attempt: fields.version]) { $1 }
+    }
     return block
   }
 

@@ -19,7 +19,8 @@ final class CredentialMetrics: Collector {
         labels: ["credential"]),
       CollectedMetric(
         Self.state,
-        help: "1 for the state of a credential: good, missing (nothing can be sent) or failing (the next one can't be had).",
+        help:
+          "1 for the state of a credential: good, missing (none can be sent) or failing (the next one can't be had).",
         kind: .gauge, labels: ["credential", "state"]),
       CollectedMetric(
         Self.problems, help: "Whether a secret's file can't be used, so that an older value is in force.", kind: .gauge,

@@ -68,6 +68,7 @@ final class TokenService: Sendable {
   }
 
   var port: Int { server.withLock { $0?.port ?? 0 } }
+  var url: URL { Self.url(port: port) }
   /// Requests for tokens that were answered.
   var count: Int { state.withLock { $0.count } }
   /// In place of a token.
@@ -122,10 +123,14 @@ final class TokenService: Sendable {
     port: Int, secret: String = "secret", scopes: [String] = [], lifetime: Double = 300, wait: Double = 20
   ) -> CredentialSettings.Kind {
     var settings = OAuth2Settings(
-      tokenURL: URL(string: "http://127.0.0.1:\(port)/token") ?? URL(fileURLWithPath: "/"), clientID: "shop",
+      tokenURL: url(port: port), clientID: "shop",
       authentication: .basic(Secret(secret)), scopes: scopes)
     settings.lifetime = lifetime
     settings.timeout = 20
     return .oauth2(settings, tls: nil, wait: wait)
+  }
+
+  private static func url(port: Int) -> URL {
+    URL(string: "http://127.0.0.1:\(port)/token") ?? URL(fileURLWithPath: "/")
   }
 }
