@@ -54,8 +54,9 @@ public class DataRequest: Request, @unchecked Sendable {
 
   /// Makes room for the whole body at once.
   override func bodyGoesOn(_ expected: Int64) {
+    let limit = maximumBodySize ?? .max
     fields.withLock { fields in
-      guard let data = fields.data, let room = room(for: data.count, of: expected) else { return }
+      guard let data = fields.data, let room = room(for: data.count, of: min(expected, limit)) else { return }
       if let extended = context.bodyMemory.extended(data, to: room) {
         fields.data = extended
       } else {
@@ -68,7 +69,7 @@ public class DataRequest: Request, @unchecked Sendable {
   /// gets the smallest size that ``BodyMemory`` keeps, once it has reached a quarter of that size; a larger room would
   /// stay allocated as long as the caller keeps the body.
   private func room(for count: Int, of expected: Int64) -> Int? {
-    if expected > 0 { return Int(min(expected, maximumBodySize ?? .max, Self.believedLength)) }
+    if expected > 0 { return Int(min(expected, Self.believedLength)) }
     let least = BodyMemory.sizes.lowerBound
     return count < Self.wholePiece && count * 4 >= least ? least : nil
   }

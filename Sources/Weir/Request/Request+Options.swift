@@ -213,7 +213,7 @@ extension DataRequest {
   /// as it is too long. Set it before the request is resumed.
   @discardableResult
   public func maximumResponseSize(_ bytes: Int64) -> Self {
-    fields.withLock { $0.maximumResponseSize = bytes }
+    fields.withLock { $0.maximumResponseSize = max(0, bytes) }
     return self
   }
 }

@@ -38,7 +38,8 @@ final class CredentialUse {
     if first.attempt == 0 {
       first = (attempt, fields.version)
     } else {
-      others = (others ?? [:]).merging([attempt: fields.version]) { $1 }
+      others = others ?? [:]
+      others?[attempt] = fields.version
     }
     return block
   }
