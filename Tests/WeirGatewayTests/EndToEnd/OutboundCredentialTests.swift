@@ -146,7 +146,6 @@ import WeirTestSupport
   @Test(arguments: [0.2, 30]) func aRequestWaitsForSoLong(timeout: Double) throws {
     let gate = Gate()
     let service = try ScriptedServer(Script(.request, .wait(gate)))
-    defer { gate.open() }
     let upstream = try ScriptedServer(.answering(okResponse("ok")))
     let rig = try GatewayRig(to: upstream.port, credential: TokenService.kind(port: service.port, wait: 0.3)) { route in
       route.timeout = .seconds(timeout)
@@ -158,6 +157,8 @@ import WeirTestSupport
     #expect(response.values("X-Weir-Refused") == ["credential"])
     #expect(response.values("Retry-After") == ["1"])
     #expect(upstream.connectionCount == 0)
+    gate.open()
+    withExtendedLifetime(service) {}
   }
 
   @Test func aClientMayLeaveMeanwhile() throws {

@@ -99,12 +99,14 @@ import WeirTestSupport
   @Test("A service that never answers, or drips, ends with the timeout", arguments: [true, false])
   func timeout(drips: Bool) async throws {
     let gate = Gate()
-    defer { gate.open() }
     let service = try TokenService(
       drips ? .drip(okResponse(String(repeating: "x", count: 10_000)), every: 0.01) : .wait(gate))
     var settings = try service.settings()
     settings.timeout = 0.5
     let failure = await failure(settings)
+    // The server's end waits for its scripts.
+    gate.open()
+    withExtendedLifetime(service) {}
     #expect(failure?.reason == .timeout)
     #expect(failure?.text.hasPrefix("The token service gave no answer. ") == true)
   }
