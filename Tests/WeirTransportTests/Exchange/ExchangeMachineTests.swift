@@ -90,6 +90,8 @@ import Testing
         (.retry(1), .discard, .discarding(delay: 1)),
         (.deny(.policy), .passOn, .passing),
         (.deny(.budget), .passOn, .passing),
+        // A verdict that is waited for is about the failure now.
+        (.failed, .none, .deciding(atHead: false)),
         (.end, .cancel, .ending),
       ]),
     Row(
