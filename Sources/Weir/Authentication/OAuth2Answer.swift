@@ -30,7 +30,7 @@ struct OAuth2Answer {
       throw failure(Self.refusal(status: status, members, redaction), Self.reason(error) ?? .response)
     }
     guard let members else { throw failure("answered with something else than a JSON object") }
-    scope = members.scope?.text.map { redaction.printable($0) }
+    scope = members.scope?.text.flatMap { $0.isEmpty ? nil : redaction.printable($0) }
     (accessToken, lifetime) = try Self.token(members, redaction, failure)
   }
 
@@ -63,7 +63,8 @@ struct OAuth2Answer {
   }
 
   private static func refusal(status: Int, _ members: Members?, _ redaction: SecretRedaction) -> String {
-    let said = [members?.error, members?.description].compactMap { $0?.text }.map { redaction.printable($0) }
+    let said = [members?.error, members?.description].compactMap { $0?.text }.filter { !$0.isEmpty }
+      .map { redaction.printable($0) }
     let answer = (300..<400).contains(status) ? "\(status), a redirect, which is not followed" : "\(status)"
     return "answered \(answer)\(said.isEmpty ? "" : ": ")\(said.joined(separator: ": "))"
   }

@@ -165,6 +165,8 @@ package enum StatusProblems {
   private static func problem(of route: StatusReport.Route, _ others: [StatusProblem]) -> StatusProblem? {
     let window = route.traffic.last10s
     let told = others.contains { $0.kind == .destination && $0.severity == .bad && $0.subject == route.upstream }
+    // The credential has a sentence of its own.
+    if window.outcomes.first?.name == "adaptation_failed" { return nil }
     let missing = window.count(of: ["no_endpoint"])
     if missing > 0 {
       let subject = route.upstream.isEmpty ? route.name : route.upstream
@@ -189,13 +191,14 @@ package enum StatusProblems {
       note(.discovery, .bad, upstream, "its endpoints can't be looked up; \(since)")
     }
     for credential in report.credentials {
-      guard let failure = credential.failure else { continue }
+      guard var failure = credential.failure else { continue }
+      if failure.hasSuffix(".") { failure.removeLast() }
       switch credential.state {
       case "missing": note(.credential, .bad, credential.name, "there is no token: \(failure); requests get 503")
       case "failing":
         let left = credential.expiresIn.map { "; the present one is good for \(duration($0))" } ?? ""
         note(.credential, .warning, credential.name, "the next token can't be fetched: \(failure)\(left)")
-      default: break
+      default: note(.credential, .warning, credential.name, failure)
       }
     }
     for (key, problem) in facts.secretFiles {

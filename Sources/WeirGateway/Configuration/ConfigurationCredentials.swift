@@ -40,7 +40,9 @@ struct ConfigurationCredentials {
       if lines[name] != nil || !hasAllNames { return nil }
       let guess = suggestion(for: name, among: lines.keys).map { "did you mean \(quoted($0))?" }
       let list = lines.keys.sorted().map { quoted($0) }.joined(separator: ", ")
-      return "no credential is named \(quoted(name)); "
+      // One that is like no name may be a secret.
+      let isName = ConfigurationForm<String>.problem(plainName: name) == nil
+      return "no credential \(isName ? "is named \(quoted(name))" : "has this name"); "
         + (guess ?? (lines.isEmpty ? "the file has no credentials" : "there are \(list)"))
     }
     if let name { used.insert(name) }

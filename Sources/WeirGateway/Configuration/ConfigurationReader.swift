@@ -133,8 +133,10 @@ struct ConfigurationReader {
     findings.unknownKeys += unknown.enumerated().map { index, entry in
       // Guessing takes time, and problems beyond the maximum are not shown.
       let guess = index < ConfigurationError.maximumCount ? suggestion(for: entry.key, among: absent) : nil
-      let hint = misplaced[entry.key] ?? guess.map { "did you mean \(quoted($0))?" } ?? list
-      return ConfigurationProblem(at: entry.keyPosition, path: path.key(entry.key), "unknown key; \(hint)")
+      let near = misplaced[entry.key] ?? guess.map { "did you mean \(quoted($0))?" }
+      // Where values are hidden, a key that is like no other may be one.
+      let place = near == nil && !quotesValues ? path : path.key(entry.key)
+      return ConfigurationProblem(at: entry.keyPosition, path: place, "unknown key; \(near ?? list)")
     }
   }
 

@@ -44,7 +44,9 @@ final class CredentialRegistry: Sendable {
   func follow(_ configuration: Configuration) {
     let used = configuration.usedCredentials
     let settings = configuration.credentials.filter { used.contains($0.name) }
-    for (key, file) in configuration.secretFiles { file.reportProblems { [events] in events.unusable(key, $0) } }
+    for (key, file) in configuration.secretFiles {
+      file.report { [events, path = file.path] in events.note(key, path, $0) }
+    }
     let (before, sessions) = state.withLock { ($0.entries, $0.sessions) }
     var keptSessions: [UpstreamTLS?: Session] = [:]
     func source(_ settings: CredentialSettings) -> OutboundCredential.TokenSource? {
@@ -183,12 +185,13 @@ struct CredentialEvents: Sendable {
     monitor?.refresh(RefreshEvent(interceptor: name, kind: kind, waiters: 0))
   }
 
-  func failed(_ name: String, _ failure: OAuth2Error, silence: Double) {
+  /// - Parameter rest: Seconds for which the token before is good.
+  func failed(_ name: String, _ failure: OAuth2Error, expiresIn rest: Double, silence: Double) {
     log.warn(
       "no token for a credential",
       [
         "credential": .string(name), "reason": .string(failure.reason.rawValue), "error": .string(failure.text),
-        "retry_in": .seconds(silence),
+        "retry_in": .seconds(silence), "expires_in": .seconds(rest),
       ])
   }
 
@@ -203,9 +206,12 @@ struct CredentialEvents: Sendable {
       ])
   }
 
-  func unusable(_ key: String, _ problem: SecretFile.Problem) {
+  /// - Parameter problem: Nil if new content was read.
+  func note(_ key: String, _ file: String, _ problem: SecretFile.Problem?) {
+    let (key, file) = (LogValue.string(key), LogValue.string(file))
+    guard let problem else { return log.info("a secret's file was read anew", ["key": key, "file": file]) }
     log.warn(
       "a secret's file can't be used; what was read before stays in force",
-      ["key": .string(key), "file": .string(problem.path), "reason": .string(problem.reason)])
+      ["key": key, "file": file, "reason": .string(problem.reason)])
   }
 }

@@ -41,6 +41,7 @@ final class OutboundCredential: Sendable {
     /// The version of the secrets with which the last fetch began.
     var secrets: UInt64 = 0
     var notes = CredentialNotes()
+    var refusals = UpstreamRefusals()
   }
 
   /// How tokens are fetched.
@@ -207,6 +208,9 @@ final class OutboundCredential: Sendable {
     if let count = state.withLock({ $0.notes.refused(at: now) }) { events.requestsRefused(refusal, count: count) }
   }
 
+  /// An upstream has answered 401 or 403 to a request that carried the credential.
+  func noteRefusal(_ status: Int, at now: MonotonicTime) { state.withLock { $0.refusals.note(status, at: now) } }
+
   // MARK: Fetching
 
   /// Fetches a token that nobody waits for, unless one is being fetched, or can't be yet.
@@ -241,18 +245,23 @@ final class OutboundCredential: Sendable {
     let now = MonotonicTime.now
     var failure: OAuth2Error?
     if case .failure(let error) = result { failure = error as? OAuth2Error ?? OAuth2Error(error) }
-    let (action, isNews, silence) = state.withLock { state in
+    let (action, isNews, silence, rest) = state.withLock { state in
       let action = state.machine.ended(
         call.number, result, discards: false, retryAfter: failure?.retryAfter, random: .random(in: 0...1), at: now)
       let wasFailing = state.failure != nil
       state.failure = failure
       fetched.store(state.machine.look().version, ordering: .releasing)
       let isNews = failure == nil ? wasFailing : state.notes.failed(at: now)
-      return (action, isNews, state.machine.silenceLeft(at: now))
+      let rest = (state.machine.look().credential ?? .absent).expires.seconds(since: now)
+      return (action, isNews, state.machine.silenceLeft(at: now), max(0, rest))
     }
     events.ended(name, after: seconds, failure == nil ? .success : .failure)
     if isNews {
-      if let failure { events.failed(name, failure, silence: silence) } else { events.recovered(name) }
+      if let failure {
+        events.failed(name, failure, expiresIn: rest, silence: silence)
+      } else {
+        events.recovered(name)
+      }
     }
     guard case .release(let waiters, let outcome) = action else { return }
     events.waiting(name, change: -waiters.count)
@@ -267,17 +276,21 @@ final class OutboundCredential: Sendable {
   }
 
   func report(at now: MonotonicTime = .now) -> CredentialReport {
-    if let secret {
-      let problem = secret.file?.problem
-      return CredentialReport(
-        name: name, state: problem == nil ? .good : .failing, failure: problem?.description, waiting: 0)
-    }
-    return state.withLock { state in
-      let token = state.machine.look().credential ?? .absent
+    state.withLock { state in
+      let refusals = state.refusals.text(at: now)
+      guard secret == nil else {
+        // The problem of a file is told of with its key.
+        let isGood = secret?.file?.problem == nil
+        return CredentialReport(name: name, state: isGood ? .good : .failing, failure: refusals, waiting: 0)
+      }
+      let look = state.machine.look()
+      let token = look.credential ?? .absent
       let isGood = token.expires > now
+      // One that has expired unused is fetched when it is used.
+      let isIdle = !isGood && look.version > 0 && state.failure == nil
       return CredentialReport(
-        name: name, state: !isGood ? .missing : state.failure == nil ? .good : .failing,
-        expiresIn: isGood ? token.expires.seconds(since: now) : nil, failure: state.failure?.text,
+        name: name, state: !isGood && !isIdle ? .missing : state.failure == nil ? .good : .failing,
+        expiresIn: isGood ? token.expires.seconds(since: now) : nil, failure: state.failure?.text ?? refusals,
         waiting: state.machine.waiterCount)
     }
   }
@@ -303,6 +316,7 @@ extension CredentialSettings {
 /// A credential as people and metrics see it.
 struct CredentialReport: Sendable {
   enum State: String, Sendable, CaseIterable {
+    /// Requests get one.
     case good
     /// There is no value that could be sent.
     case missing
@@ -314,7 +328,7 @@ struct CredentialReport: Sendable {
   let state: State
   /// Seconds; nil for a value that does not expire, and without one.
   var expiresIn: Double?
-  /// Nil once there is a new value.
+  /// Why there is no new value, or what upstreams say to this one; nil if nothing is wrong.
   let failure: String?
   let waiting: Int
 }
@@ -326,6 +340,30 @@ extension OAuth2Error {
   /// An error of the session itself.
   fileprivate init(_ error: any Error) {
     self.init(reason: .error, text: Redaction.errorText("\(error)"), retryAfter: nil)
+  }
+}
+
+/// The answers of upstreams that refuse a credential, as far as they came one after another within a minute. A value.
+struct UpstreamRefusals {
+  private static let memory = 60.0
+
+  private var status = 0
+  private var count = 0
+  private var last = MonotonicTime(nanoseconds: 0)
+
+  mutating func note(_ status: Int, at now: MonotonicTime) {
+    if status != self.status || now.seconds(since: last) > Self.memory { count = 0 }
+    count += 1
+    (self.status, last) = (status, now)
+  }
+
+  /// Nil if there were none within a minute.
+  func text(at now: MonotonicTime) -> String? {
+    guard count > 0, now.seconds(since: last) <= Self.memory else { return nil }
+    let times = count == 1 ? "once" : "\(count) times"
+    return status == 403
+      ? "an upstream has answered 403 \(times): the credential lacks a scope or a right"
+      : "an upstream has answered 401 \(times): it does not take the credential"
   }
 }
 

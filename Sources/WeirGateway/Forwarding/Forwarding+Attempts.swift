@@ -174,6 +174,7 @@ extension Forwarding: AttemptDelegate {
     attempt.answered(switches ? 200 : head.status)
     if head.status == 429, let destination { plan.log.limited(destination) }
     let isRepairable = head.status == 401 && credential != nil && isRepairable(attempt)
+    if head.status == 401 || head.status == 403 { credential?.credential.noteRefusal(head.status, at: .now) }
     // In a race it is no better than a failure.
     guard goesOn(attempt, status: isRepairable ? 503 : head.status) else {
       if isRepairable { credential?.wasRefused(on: attempt.number) }

@@ -25,7 +25,7 @@ public final class SecretFile: Sendable {
     var history: SecretFileHistory
     /// When a problem was reported last.
     var reported: MonotonicTime?
-    var report: (@Sendable (Problem) -> Void)?
+    var report: (@Sendable (Problem?) -> Void)?
   }
 
   /// The most bytes of a file.
@@ -65,10 +65,8 @@ public final class SecretFile: Sendable {
   /// The reason why an older value is in force; nil if the file's content is.
   package var problem: Problem? { state.withLock { $0.history.problem } }
 
-  /// Has problems reported, by a thread of this process, once a minute as long as they last.
-  package func reportProblems(_ report: @escaping @Sendable (Problem) -> Void) {
-    state.withLock { $0.report = report }
-  }
+  /// Has new content reported, with nil, and problems, once a minute as long as they last; by a thread of this process.
+  package func report(_ report: @escaping @Sendable (Problem?) -> Void) { state.withLock { $0.report = report } }
 
   /// Looks at the file, and takes new content that has come to rest.
   func look(at now: MonotonicTime = .now) {
@@ -82,16 +80,20 @@ public final class SecretFile: Sendable {
       problem = error
     }
     let after = mark(path)
-    state.withLock { state in
-      guard state.history.note(problem, before: seen, after: after), let octets, octets != state.octets else { return }
+    let report = state.withLock { state -> (@Sendable (Problem?) -> Void)? in
+      guard state.history.note(problem, before: seen, after: after), let octets, octets != state.octets else {
+        return nil
+      }
       state.octets = octets
       changes.add(1, ordering: .releasing)
+      return state.report
     }
+    report?(nil)
     reportProblem(at: now)
   }
 
   private func reportProblem(at now: MonotonicTime) {
-    let due = state.withLock { state -> (@Sendable (Problem) -> Void, Problem)? in
+    let due = state.withLock { state -> (@Sendable (Problem?) -> Void, Problem)? in
       guard let problem = state.history.problem else {
         state.reported = nil
         return nil
@@ -123,6 +125,7 @@ public final class SecretFile: Sendable {
   private static func problem(of octets: [UInt8]) -> String? {
     if octets.isEmpty { return "is empty" }
     if octets.count > mostBytes { return "is larger than 64 KiB" }
+    if octets.starts(with: [0xEF, 0xBB, 0xBF]) { return "begins with a byte order mark; save it as UTF-8 without one" }
     if FieldSyntax.isValue(octets) { return nil }
     return octets.allSatisfy(\.isFieldContent)
       ? "begins or ends with a blank" : "holds a control character, such as a second line end"

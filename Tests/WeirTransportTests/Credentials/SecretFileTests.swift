@@ -109,7 +109,9 @@ private final class Follower {
   }
 
   func followReports() {
-    file.reportProblems { [reports] problem in reports.texts.withLock { $0.append(problem.reason) } }
+    file.report { [reports] problem in
+      if let problem { reports.texts.withLock { $0.append(problem.reason) } }
+    }
   }
 
   /// Looks, half a second after the last look.

@@ -43,7 +43,7 @@ struct ReadCredential {
       "basic", basic, \.kind, "`Authorization: Basic` (RFC 7617) with a user and a password",
       missing: .words("one of the four"))
     Key(
-      "bearer", ConfigurationForm<Secret>.secret.map { CredentialSettings.Kind.bearer($0) }, \.kind,
+      "bearer", bearer, \.kind,
       "`Authorization: Bearer` (RFC 6750) and this token: `bearer: { file: /var/run/secrets/tokens/api }`",
       missing: .words("one of the four"), isDetailed: false)
   }
@@ -58,6 +58,15 @@ struct ReadCredential {
   }()
 
   // MARK: Fields, users and tokens
+
+  private static let bearer = ConfigurationForm<CredentialSettings.Kind>(ConfigurationForm<Secret>.secret.shape) {
+    reader in
+    let secret = ConfigurationForm<Secret>.secret.read(reader)
+    if secret?.value.lowercased().hasPrefix("bearer ") == true {
+      reader.report("begins with Bearer, which is written anyway; give the token alone")
+    }
+    return secret.map { .bearer($0) }
+  }
 
   private static let field: ConfigurationForm<CredentialSettings.Kind> = ConfigurationMapping(ReadPair()) {
     Key(

@@ -12,7 +12,10 @@ extension ConfigurationForm<Secret> {
   static var secret: Self {
     Self(.named("secret", .either([.text(nil), fileShape]))) { reader in
       if case .mapping(let entries) = reader.node.content { return ReadSecret.secret(reader, entries) }
-      return reader.read(as: .string, unless: problem(secret:)).map { Secret($0) }
+      guard let text = reader.read(as: .string, unless: problem(secret:)) else { return nil }
+      if text.hasPrefix("/") { reader.warn("looks like a path; for the content of a file write { file: /path }") }
+      if text.hasPrefix("${") { reader.warn("looks like a variable, and none is replaced; write { file: /path }") }
+      return Secret(text)
     }.hidden
   }
 
