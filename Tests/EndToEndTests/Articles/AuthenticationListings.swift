@@ -6,8 +6,8 @@ import Weir
 
 struct Key: AuthenticationCredential, Decodable, Sendable {
   let text: String
-
-  var requiresRefresh: Bool { text.isEmpty }
+  let end: Date
+  var requiresRefresh: Bool { end < .now }
 }
 
 final class KeySource: AsyncAuthenticator {
