@@ -206,6 +206,14 @@ final class DestinationMetrics: Sendable {
     _ = series(ofAdapter: adapter)
   }
 
+  /// The same for one that fetches tokens, with the reasons of token services.
+  func prepare(credential: String) {
+    prepare(adapter: credential)
+    for reason in AdaptationFailure.ofTokenService {
+      _ = families.adaptationFailures.with(address, port, credential, reason.rawValue)
+    }
+  }
+
   func adapted(by adapter: String, seconds: Double, failure: AdaptationFailure?) {
     let series = series(ofAdapter: adapter)
     series.duration.observe(seconds)

@@ -88,6 +88,11 @@ public final class MetricsMonitor: InlineEventMonitor {
     destinations.metrics(of: destination).prepare(adapter: adapter)
   }
 
+  /// The same for a credential of the gateway.
+  package func prepare(credential: String, for destination: Destination) {
+    destinations.metrics(of: destination).prepare(credential: credential)
+  }
+
   /// Makes the series at zero of an interceptor that refreshes credentials. Otherwise this happens when its first
   /// refresh begins, and a scrape may first see the series when that refresh has failed.
   public func prepare(interceptor: String) {

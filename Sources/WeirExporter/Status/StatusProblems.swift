@@ -191,8 +191,7 @@ package enum StatusProblems {
       note(.discovery, .bad, upstream, "its endpoints can't be looked up; \(since)")
     }
     for credential in report.credentials {
-      guard var failure = credential.failure else { continue }
-      if failure.hasSuffix(".") { failure.removeLast() }
+      guard let failure = credential.failure else { continue }
       switch credential.state {
       case "missing": note(.credential, .bad, credential.name, "there is no token: \(failure); requests get 503")
       case "failing":

@@ -44,6 +44,7 @@ final class CredentialRegistry: Sendable {
   func follow(_ configuration: Configuration) {
     let used = configuration.usedCredentials
     let settings = configuration.credentials.filter { used.contains($0.name) }
+    for (_, file) in files { file.report(nil) }
     for (key, file) in configuration.secretFiles {
       file.report { [events, path = file.path] in events.note(key, path, $0) }
     }
@@ -71,15 +72,17 @@ final class CredentialRegistry: Sendable {
       }
     }
     let gone = Set(before.keys).subtracting(order.map(\.name))
-    let present = order
-    let files = configuration.secretFiles
+    let (present, secretFiles) = (order, configuration.secretFiles)
     state.withLock { state in
       state.entries = Dictionary(uniqueKeysWithValues: present.map { ($0.name, $0) })
       state.order = present
       state.sessions = keptSessions
-      state.files = files
+      state.files = secretFiles
     }
-    for name in gone { events.forget(name) }
+    for name in gone {
+      before[name]?.retire()
+      events.forget(name)
+    }
   }
 
   private func makeSession(_ tls: UpstreamTLS?) -> Session {
@@ -171,17 +174,7 @@ struct CredentialEvents: Sendable {
 
   func forget(_ name: String) { monitor?.forget(interceptor: name) }
 
-  func began(_ name: String) { tell(name, .began) }
-
-  func waiting(_ name: String, change: Int) {
-    if change != 0 { tell(name, .waiting(change: change)) }
-  }
-
-  func ended(_ name: String, after seconds: Double, _ outcome: RefreshEvent.Outcome) {
-    tell(name, .ended(after: seconds, outcome))
-  }
-
-  private func tell(_ name: String, _ kind: RefreshEvent.Kind) {
+  func tell(_ name: String, _ kind: RefreshEvent.Kind) {
     monitor?.refresh(RefreshEvent(interceptor: name, kind: kind, waiters: 0))
   }
 

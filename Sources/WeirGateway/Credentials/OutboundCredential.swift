@@ -24,8 +24,8 @@ final class OutboundCredential: Sendable {
 
   /// The answer to a request whose credential the upstream has refused.
   enum Repair {
-    /// The value has changed to this version since.
-    case again(UInt64)
+    /// The value has changed since.
+    case again
     case wait(Machine.Ticket)
     /// There will be no other one.
     case none
@@ -40,6 +40,8 @@ final class OutboundCredential: Sendable {
     var failure: OAuth2Error?
     /// The version of the secrets with which the last fetch began.
     var secrets: UInt64 = 0
+    /// Whether the settings have changed during a fetch.
+    var isOutdated = false
     var notes = CredentialNotes()
     var refusals = UpstreamRefusals()
   }
@@ -57,7 +59,10 @@ final class OutboundCredential: Sendable {
   let wait: Double
   private let events: CredentialEvents
   private let state: Mutex<State>
-  private let fetched = Atomic<UInt64>(0)
+  /// Changes with each token, and when one becomes stale.
+  private let changes = Atomic<UInt64>(1)
+  private let hasRefusals = Atomic(false)
+  private let isRetired = Atomic(false)
   /// The value, unless it is a token.
   private let secret: Secret?
 
@@ -87,29 +92,45 @@ final class OutboundCredential: Sendable {
     state.withLock { state in
       state.settings = settings
       state.source = source
+      state.isOutdated = state.machine.isRefreshing
       state.machine.endSilence()
     }
     fetch()
   }
 
-  // MARK: The value
+  /// The configuration has it no more: metrics tell nothing of it from now on.
+  func retire() { isRetired.store(true, ordering: .relaxed) }
 
-  /// A number that changes with the value; 0 without one. One atomic load.
-  var version: UInt64 {
-    if let secret { secret.version &+ 1 } else { fetched.load(ordering: .acquiring) }
+  private func tell(_ kind: RefreshEvent.Kind) {
+    if !isRetired.load(ordering: .relaxed) { events.tell(name, kind) }
   }
 
-  /// The value of the field, with its version, and until when it may be used without asking again.
-  func value() -> (octets: [UInt8], version: UInt64, until: MonotonicTime) {
-    guard let secret else {
-      let (token, version) = state.withLock { state in
-        let look = state.machine.look()
-        return (look.credential ?? .absent, look.version)
-      }
-      return (Array("Bearer \(token.accessToken)".utf8), version, token.refreshFrom)
+  // MARK: The value
+
+  /// A value of the field.
+  struct Value {
+    let octets: [UInt8]
+    /// A number that changes with the value; 0 without one.
+    let version: UInt64
+    /// Until when it may be used without asking again, unless the stamp changes.
+    let until: MonotonicTime
+  }
+
+  /// A number that changes with the value, and when it becomes stale. One atomic load. What is read after it is at least
+  /// as new.
+  var stamp: UInt64 { secret.map { $0.version &+ 1 } ?? changes.load(ordering: .acquiring) }
+
+  func value() -> Value {
+    if let secret {
+      let version = secret.version &+ 1
+      return Value(octets: Self.octets(of: secret, settings.kind), version: version, until: .distantFuture)
     }
-    let version = version
-    return (Self.octets(of: secret, settings.kind), version, .distantFuture)
+    return state.withLock { state in
+      let look = state.machine.look(), token = look.credential ?? .absent
+      return Value(
+        octets: Array("Bearer \(token.accessToken)".utf8), version: look.version,
+        until: state.machine.isStale ? MonotonicTime(nanoseconds: 0) : token.refreshFrom)
+    }
   }
 
   private static func octets(of secret: Secret, _ kind: CredentialSettings.Kind) -> [UInt8] {
@@ -143,7 +164,7 @@ final class OutboundCredential: Sendable {
       begin(call)
       return .ready
     case .wait(let ticket, let call):
-      events.waiting(name, change: 1)
+      tell(.waiting(change: 1))
       begin(call)
       return .wait(ticket)
     case .refuse, .missingCredential, .excessiveRefresh, .lookAgain:
@@ -153,15 +174,19 @@ final class OutboundCredential: Sendable {
 
   /// The upstream has refused a request that carried this version.
   func repair(_ version: UInt64, at now: MonotonicTime, _ waiter: Waiter) -> Repair {
-    if secret != nil { return version == self.version ? .none : .again(self.version) }
-    switch state.withLock({ $0.machine.retry(waiter, seen: version, at: now) }) {
-    case .retry(let version): return .again(version)
+    if secret != nil { return version == value().version ? .none : .again }
+    let answer = state.withLock { state in
+      let need = Self.need(of: state.machine.look().credential, at: now)
+      return state.machine.retry(waiter, seen: version, need, at: now)
+    }
+    switch answer {
+    case .retry: return .again
     case .wait(let ticket, let call):
-      events.waiting(name, change: 1)
+      tell(.waiting(change: 1))
       begin(call)
       return .wait(ticket)
     case .excessiveRefresh:
-      events.ended(name, after: 0, .excessive)
+      tell(.ended(after: 0, .excessive))
       return .none
     case .refuse, .missingCredential: return .none
     }
@@ -170,17 +195,18 @@ final class OutboundCredential: Sendable {
   /// The same for a request that can't be sent again, or is a check. Returns whether another value comes, or has come.
   @discardableResult
   func refused(_ version: UInt64, at now: MonotonicTime) -> Bool {
-    if secret != nil { return version != self.version }
-    let (call, isOutdated) = state.withLock { state in
-      (state.machine.refuse(seen: version, at: now), state.machine.look().version != version)
+    if secret != nil { return version != value().version }
+    let (call, comes) = state.withLock { state in
+      let call = state.machine.refuse(seen: version, at: now)
+      return (call, state.machine.isRefreshing || state.machine.look().version != version)
     }
     begin(call)
-    return call != nil || isOutdated
+    return comes
   }
 
   /// A request waits no longer.
   func leave(_ ticket: Machine.Ticket) {
-    if state.withLock({ $0.machine.leave(ticket) }) != nil { events.waiting(name, change: -1) }
+    if state.withLock({ $0.machine.leave(ticket) }) != nil { tell(.waiting(change: -1)) }
   }
 
   private static func need(of token: OAuth2Token?, at now: MonotonicTime) -> RefreshNeed {
@@ -208,8 +234,13 @@ final class OutboundCredential: Sendable {
     if let count = state.withLock({ $0.notes.refused(at: now) }) { events.requestsRefused(refusal, count: count) }
   }
 
-  /// An upstream has answered 401 or 403 to a request that carried the credential.
-  func noteRefusal(_ status: Int, at now: MonotonicTime) { state.withLock { $0.refusals.note(status, at: now) } }
+  /// The status of a response that goes to its client, of a request that carried the credential.
+  func noteAnswer(_ status: Int) {
+    let isRefusal = status == 401 || status == 403
+    guard isRefusal || hasRefusals.load(ordering: .relaxed) else { return }
+    state.withLock { $0.refusals.note(isRefusal ? status : nil, at: .now) }
+    hasRefusals.store(isRefusal, ordering: .relaxed)
+  }
 
   // MARK: Fetching
 
@@ -220,7 +251,8 @@ final class OutboundCredential: Sendable {
 
   private func begin(_ call: Machine.Call?) {
     guard let call else { return }
-    events.began(name)
+    changes.add(1, ordering: .releasing)
+    tell(.began)
     let began = MonotonicTime.now
     Task { [self] in
       let result: Result<OAuth2Token, any Error>
@@ -245,17 +277,20 @@ final class OutboundCredential: Sendable {
     let now = MonotonicTime.now
     var failure: OAuth2Error?
     if case .failure(let error) = result { failure = error as? OAuth2Error ?? OAuth2Error(error) }
-    let (action, isNews, silence, rest) = state.withLock { state in
+    let (action, isNews, silence, rest, isOutdated) = state.withLock { state in
       let action = state.machine.ended(
         call.number, result, discards: false, retryAfter: failure?.retryAfter, random: .random(in: 0...1), at: now)
       let wasFailing = state.failure != nil
       state.failure = failure
-      fetched.store(state.machine.look().version, ordering: .releasing)
-      let isNews = failure == nil ? wasFailing : state.notes.failed(at: now)
+      let isNews = failure == nil ? wasFailing && state.notes.recovered(at: now) : state.notes.failed(at: now)
+      defer { state.isOutdated = false }
+      if state.isOutdated { state.machine.endSilence() }
       let rest = (state.machine.look().credential ?? .absent).expires.seconds(since: now)
-      return (action, isNews, state.machine.silenceLeft(at: now), max(0, rest))
+      return (action, isNews, state.machine.silenceLeft(at: now), max(0, rest), state.isOutdated)
     }
-    events.ended(name, after: seconds, failure == nil ? .success : .failure)
+    changes.add(1, ordering: .releasing)
+    tell(.ended(after: seconds, failure == nil ? .success : .failure))
+    if isOutdated { fetch(at: now) }
     if isNews {
       if let failure {
         events.failed(name, failure, expiresIn: rest, silence: silence)
@@ -264,7 +299,7 @@ final class OutboundCredential: Sendable {
       }
     }
     guard case .release(let waiters, let outcome) = action else { return }
-    events.waiting(name, change: -waiters.count)
+    if !waiters.isEmpty { tell(.waiting(change: -waiters.count)) }
     for waiter in waiters { waiter.loop.post { waiter.go(outcome) } }
   }
 
@@ -273,6 +308,11 @@ final class OutboundCredential: Sendable {
   /// Whether the first token is there, or could not be fetched.
   var isSettled: Bool {
     secret != nil || state.withLock { $0.machine.look().version > 0 || $0.failure != nil }
+  }
+
+  private static func text(of sentences: [String]) -> String? {
+    let texts = sentences.map { $0.hasSuffix(".") ? String($0.dropLast()) : $0 }
+    return texts.isEmpty ? nil : texts.joined(separator: "; ")
   }
 
   func report(at now: MonotonicTime = .now) -> CredentialReport {
@@ -290,7 +330,8 @@ final class OutboundCredential: Sendable {
       let isIdle = !isGood && look.version > 0 && state.failure == nil
       return CredentialReport(
         name: name, state: !isGood && !isIdle ? .missing : state.failure == nil ? .good : .failing,
-        expiresIn: isGood ? token.expires.seconds(since: now) : nil, failure: state.failure?.text ?? refusals,
+        expiresIn: isGood ? token.expires.seconds(since: now) : nil,
+        failure: Self.text(of: [state.failure?.text, refusals].compactMap(\.self)),
         waiting: state.machine.waiterCount)
     }
   }
@@ -346,24 +387,27 @@ extension OAuth2Error {
 /// The answers of upstreams that refuse a credential, as far as they came one after another within a minute. A value.
 struct UpstreamRefusals {
   private static let memory = 60.0
+  /// Fewer may be an application's own.
+  private static let least = 5
 
   private var status = 0
   private var count = 0
   private var last = MonotonicTime(nanoseconds: 0)
 
-  mutating func note(_ status: Int, at now: MonotonicTime) {
+  /// - Parameter status: Nil for another answer.
+  mutating func note(_ status: Int?, at now: MonotonicTime) {
+    guard let status else { return self = UpstreamRefusals() }
     if status != self.status || now.seconds(since: last) > Self.memory { count = 0 }
     count += 1
     (self.status, last) = (status, now)
   }
 
-  /// Nil if there were none within a minute.
+  /// Nil if there were few within a minute.
   func text(at now: MonotonicTime) -> String? {
-    guard count > 0, now.seconds(since: last) <= Self.memory else { return nil }
-    let times = count == 1 ? "once" : "\(count) times"
+    guard count >= Self.least, now.seconds(since: last) <= Self.memory else { return nil }
     return status == 403
-      ? "an upstream has answered 403 \(times): the credential lacks a scope or a right"
-      : "an upstream has answered 401 \(times): it does not take the credential"
+      ? "an upstream has answered 403 \(count) times: the credential lacks a scope or a right"
+      : "an upstream has answered 401 \(count) times: it does not take the credential"
   }
 }
 
@@ -372,11 +416,14 @@ struct CredentialNotes {
   static let interval = 10.0
 
   private var failure: MonotonicTime?
+  private var recovery: MonotonicTime?
   private var refusal: MonotonicTime?
   /// Requests that were refused since the last line about them.
   private var refusals = 0
 
   mutating func failed(at now: MonotonicTime) -> Bool { Self.isDue(&failure, at: now) }
+
+  mutating func recovered(at now: MonotonicTime) -> Bool { Self.isDue(&recovery, at: now) }
 
   /// The number of refused requests to tell of; nil if none is due.
   mutating func refused(at now: MonotonicTime) -> Int? {

@@ -79,7 +79,7 @@ extension Forwarding: ExchangeRun {
 
   func prepareRival() {
     // One that would have to wait comes too late.
-    if let credential, !credential.fields.isReady(at: .now) { return }
+    if let use = credential, !use.credential.isGood(at: .now) { return }
     startRival { number, keep in keep(makeAttempt(number)) }
   }
 
@@ -174,7 +174,6 @@ extension Forwarding: AttemptDelegate {
     attempt.answered(switches ? 200 : head.status)
     if head.status == 429, let destination { plan.log.limited(destination) }
     let isRepairable = head.status == 401 && credential != nil && isRepairable(attempt)
-    if head.status == 401 || head.status == 403 { credential?.credential.noteRefusal(head.status, at: .now) }
     // In a race it is no better than a failure.
     guard goesOn(attempt, status: isRepairable ? 503 : head.status) else {
       if isRepairable { credential?.wasRefused(on: attempt.number) }
@@ -206,6 +205,7 @@ extension Forwarding: AttemptDelegate {
     }
     complete(&fields, of: head, by: outgoing.route.headers)
     status = head.status
+    if let credential { credential.credential.noteAnswer(status) }
     if outgoing.route.route.streaming ?? framing.isEventStream { streamBegins(by: outgoing.route) }
     exchange.begin(status: status, fields: fields, length: isRecoded ? .chunked : length)
   }

@@ -93,6 +93,7 @@ extension Forwarding {
       return true
     case .wait(let ticket):
       attempt.hold(.verdict)
+      attempt.park(for: .verdict)
       startWaiting(ticket, isRepair: true, at: now)
       return true
     }
@@ -147,7 +148,8 @@ extension Forwarding {
   private func give(up wait: CredentialUse.Wait, _ refusal: CredentialRefusal, at now: MonotonicTime) {
     let seconds = now.seconds(since: wait.began)
     guard wait.isRepair, let use = credential else { return refuse(refusal, after: seconds) }
-    tell(of: use.credential, seconds, failed: refusal.reason)
+    // The exchange goes on, with the refusal.
+    tell(of: use.credential, seconds, failed: nil)
     perform(machine.decided(nil))
     attempt?.release(.verdict)
   }

@@ -13,7 +13,8 @@ final class SecretFields {
   @exclusivity(unchecked) private var versions: [UInt64] = []
   /// The version of the credential in `block`; 0 without a value.
   @exclusivity(unchecked) private(set) var version: UInt64 = 0
-  /// Until when the credential may be used without asking it.
+  @exclusivity(unchecked) private var stamp: UInt64 = 0
+  /// Until when the credential may be used without asking it, unless its stamp changes.
   @exclusivity(unchecked) private var until = MonotonicTime(nanoseconds: 0)
 
   init(_ route: RoutePlan) {
@@ -25,7 +26,7 @@ final class SecretFields {
   /// Whether the credential may be sent without asking it.
   func isReady(at now: MonotonicTime) -> Bool {
     guard let credential else { return true }
-    if credential.version != version { read() }
+    if credential.stamp != stamp { read() }
     return now < until
   }
 
@@ -36,7 +37,7 @@ final class SecretFields {
   }
 
   private var isOutdated: Bool {
-    if let credential, credential.version != version { return true }
+    if let credential, credential.stamp != stamp { return true }
     for (rule, version) in zip(rules, versions) where rule.secret?.version != version { return true }
     return versions.count != rules.count
   }
@@ -49,6 +50,7 @@ final class SecretFields {
       return version
     }
     if let credential {
+      stamp = credential.stamp
       let value = credential.value()
       (version, until) = (value.version, value.until)
       if version > 0 { append(credential.field, value.octets, to: &block) }

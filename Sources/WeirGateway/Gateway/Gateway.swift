@@ -143,6 +143,7 @@ package final class Gateway: Sendable {
     let change = try listeners.prepare(configuration.listeners.isEmpty ? [standard] : configuration.listeners)
     let lines = try accessLog.prepare(configuration.accessLog)
     let before = Array(registry.all.values)
+    try registry.prepare(for: configuration.upstreams)
     context.credentials.follow(configuration)
     try registry.follow(configuration.upstreams)
     await prepareUpstreams()

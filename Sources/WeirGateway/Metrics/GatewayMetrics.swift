@@ -165,7 +165,7 @@ package final class GatewayMetrics: Sendable {
       let sorted = upstreams.keys.sorted { ($0.host, $0.port) < ($1.host, $1.port) }
       for upstream in sorted {
         client?.prepare(upstream)
-        for name in credentials[upstream] ?? [] { client?.prepare(adapter: name, for: upstream) }
+        for name in credentials[upstream] ?? [] { client?.prepare(credential: name, for: upstream) }
       }
     }
     for method in KnownMethod.allCases { _ = active.with(method.label, "http") }

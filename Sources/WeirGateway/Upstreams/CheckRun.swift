@@ -100,14 +100,12 @@ final class CheckTerms {
   /// The fields whose values are in files.
   private let secrets: [HeaderRule]
   private let spec: TransferSpec
-  /// The version of the credential that the last check carried.
-  private var version: UInt64 = 0
-  /// When a check was last refused for its credential.
-  private var refused: MonotonicTime?
+  /// The last refusal of a credential that was believed.
+  private var refused: (at: MonotonicTime, version: UInt64)?
 
-  /// Nil for an upstream without checks.
+  /// Nil for an upstream without checks, and for one whose credential is not fetched, as no route leads there.
   init?(_ upstream: NamedUpstream, _ credential: OutboundCredential?) {
-    guard let check = upstream.check else { return nil }
+    guard let check = upstream.check, upstream.credential == nil || credential != nil else { return nil }
     self.upstream = upstream
     self.check = check
     let credential = check.path == nil ? nil : credential
@@ -131,9 +129,10 @@ final class CheckTerms {
     fields = block
   }
 
-  /// The fields of a check that begins now; nil if its credential is not good.
-  func headers(at now: MonotonicTime) -> PreparedHeaders? {
+  /// The fields of a check that begins now, with the version of its credential; nil if that is not good.
+  func headers(at now: MonotonicTime) -> (PreparedHeaders, version: UInt64)? {
     var block = fields
+    var version: UInt64 = 0
     for header in secrets { block.append(name: header.name, value: header.secret?.value ?? "") }
     if let credential {
       guard credential.isGood(at: now) else { return nil }
@@ -141,15 +140,15 @@ final class CheckTerms {
       version = value.version
       credential.field.withUnsafeBytes { name in value.octets.withUnsafeBytes { block.append(name: name, value: $0) } }
     }
-    return PreparedHeaders(block)
+    return (PreparedHeaders(block), version)
   }
 
-  /// A check was answered with 401. Returns whether that is the credential's fault, which is believed once per interval:
-  /// another one comes then.
-  func wasRefused(at now: MonotonicTime) -> Bool {
-    if let refused, now.seconds(since: refused) < check.interval { return false }
+  /// A check was answered with 401. Returns whether that is the fault of the credential that it carried. Once per interval
+  /// it is, as another one comes then.
+  func wasRefused(_ version: UInt64, at now: MonotonicTime) -> Bool {
+    if let refused, now.seconds(since: refused.at) < check.interval { return version <= refused.version }
     guard let credential, credential.refused(version, at: now) else { return false }
-    refused = now
+    refused = (now, version)
     return true
   }
 

@@ -119,7 +119,7 @@ final class EndpointChecks {
     guard endpoint.schedule.begin(random: .random(in: 0..<1), at: .now) else { return turns.leave(endpoint.number) }
     let terms = endpoint.upstream.terms
     // Without a good token nothing is sent, which says nothing about the endpoint.
-    guard let headers = terms.headers(at: .now) else { return ended(endpoint, nil) }
+    guard let (headers, version) = terms.headers(at: .now) else { return rest(endpoint) }
     do throws(TransferError) {
       let engines = if let engines { engines } else { try Engines(loop: loop, options: Self.options, observer: nil) }
       self.engines = engines
@@ -128,13 +128,20 @@ final class EndpointChecks {
         advice: TransferAdvice(options: Self.options, naming: .upstream)
       ) { [weak self, weak endpoint] outcome in
         guard let endpoint else { return }
-        let isRefused = outcome?.status == 401 && terms.wasRefused(at: .now)
+        let isRefused = outcome?.status == 401 && terms.wasRefused(version, at: .now)
         self?.ended(endpoint, isRefused ? nil : outcome)
       }
     } catch {
       // It is our own defect that no engine can be made.
-      ended(endpoint, nil)
+      rest(endpoint)
     }
+  }
+
+  /// A check is not made after all. Its turn is free for those who give turns.
+  private func rest(_ endpoint: CheckedEndpoint) {
+    endpoint.schedule.end(at: .now)
+    endpoint.wait(on: loop)
+    turns.leave(endpoint.number)
   }
 
   private func ended(_ endpoint: CheckedEndpoint, _ outcome: CheckOutcome?) {

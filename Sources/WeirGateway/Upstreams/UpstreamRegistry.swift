@@ -44,6 +44,9 @@ final class UpstreamRegistry: Sendable {
   /// All entries, by name.
   var all: [String: UpstreamEndpoints] { entries.withLock { $0 } }
 
+  /// Makes what entries need that may fail.
+  func prepare(for upstreams: [NamedUpstream]) throws(Errno) { _ = try control(for: upstreams) }
+
   /// Takes the entries of a configuration. Entries that it doesn't have go.
   func follow(_ upstreams: [NamedUpstream], at now: MonotonicTime = .now) throws(Errno) {
     let control = try control(for: upstreams)

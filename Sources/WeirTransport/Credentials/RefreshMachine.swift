@@ -130,7 +130,9 @@ package struct RefreshMachine<Credential: Sendable, Waiter: Sendable>: Sendable 
     _ waiter: Waiter, seen version: Version, _ need: RefreshNeed, at now: MonotonicTime
   ) -> AdaptAnswer {
     guard version == self.version else { return .lookAgain }
-    if isRefreshing, deferredCount > 0 || need == .now { return .wait(enlist(waiter, isDeferred: true), nil) }
+    if isRefreshing, deferredCount > 0 || need == .now || isStale {
+      return .wait(enlist(waiter, isDeferred: true), nil)
+    }
     guard let credential else { return .missingCredential }
     let isSilent = silence.left(at: now) > 0
     switch need {
@@ -146,12 +148,16 @@ package struct RefreshMachine<Credential: Sendable, Waiter: Sendable>: Sendable 
   }
 
   /// A request that carried the credential of this version was refused.
-  package mutating func retry(_ waiter: Waiter, seen version: Version, at now: MonotonicTime) -> RetryAnswer {
+  ///
+  /// - Parameter need: Whether that credential needs a refresh anyway, which then does not count as begun by a refusal.
+  package mutating func retry(
+    _ waiter: Waiter, seen version: Version, _ need: RefreshNeed = .none, at now: MonotonicTime
+  ) -> RetryAnswer {
     guard version == self.version else { return .retry(self.version) }
     if case .failed(let error) = state, !ages || silence.left(at: now) > 0 { return .refuse(error) }
     if isRefreshing { return .wait(enlist(waiter, isDeferred: false), nil) }
     guard let credential else { return .missingCredential }
-    guard let call = begin(with: credential, isRefused: true, at: now) else { return .excessiveRefresh }
+    guard let call = begin(with: credential, isRefused: need != .now, at: now) else { return .excessiveRefresh }
     return .wait(enlist(waiter, isDeferred: false), call)
   }
 
@@ -240,7 +246,10 @@ package struct RefreshMachine<Credential: Sendable, Waiter: Sendable>: Sendable 
 
   // MARK: Steps
 
-  private var isRefreshing: Bool {
+  /// Whether a credential that ages was refused, and the next one is being fetched: nobody uses it meanwhile.
+  package var isStale: Bool { ages && isRefreshing && call?.counts == true }
+
+  package var isRefreshing: Bool {
     switch state {
     case .refreshing, .due: true
     case .idle, .failed: false

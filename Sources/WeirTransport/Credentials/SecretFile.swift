@@ -25,6 +25,8 @@ public final class SecretFile: Sendable {
     var history: SecretFileHistory
     /// When a problem was reported last.
     var reported: MonotonicTime?
+    /// When new content was reported last.
+    var renewed: MonotonicTime?
     var report: (@Sendable (Problem?) -> Void)?
   }
 
@@ -65,8 +67,9 @@ public final class SecretFile: Sendable {
   /// The reason why an older value is in force; nil if the file's content is.
   package var problem: Problem? { state.withLock { $0.history.problem } }
 
-  /// Has new content reported, with nil, and problems, once a minute as long as they last; by a thread of this process.
-  package func report(_ report: @escaping @Sendable (Problem?) -> Void) { state.withLock { $0.report = report } }
+  /// Has new content reported, with nil, and problems as long as they last, each once a minute at most; by a thread of
+  /// this process.
+  package func report(_ report: (@Sendable (Problem?) -> Void)?) { state.withLock { $0.report = report } }
 
   /// Looks at the file, and takes new content that has come to rest.
   func look(at now: MonotonicTime = .now) {
@@ -86,6 +89,8 @@ public final class SecretFile: Sendable {
       }
       state.octets = octets
       changes.add(1, ordering: .releasing)
+      if let last = state.renewed, now.seconds(since: last) < Self.reportInterval { return nil }
+      state.renewed = now
       return state.report
     }
     report?(nil)

@@ -29,7 +29,7 @@ import WeirTransport
     let loop = try EventLoop(name: "test")
     let waiter = OutboundCredential.Waiter(loop: loop) { _ in }
     credential.fetch()
-    #expect(eventually { credential.version == 1 })
+    #expect(eventually { credential.value().version == 1 })
     let gate = Gate()
     tokens.gate = gate
     let (young, old) = (MonotonicTime.now.advanced(bySeconds: 60), MonotonicTime.now.advanced(bySeconds: 3400))
@@ -44,7 +44,7 @@ import WeirTransport
     }
     #expect(credential.report().waiting == 1)
     gate.open()
-    #expect(eventually { credential.version == 2 })
+    #expect(eventually { credential.value().version == 2 })
     #expect(tokens.count == 2)
     withExtendedLifetime(session) {}
   }
@@ -54,13 +54,13 @@ import WeirTransport
     let (credential, session) = try Self.credential(tokens)
     let waiter = OutboundCredential.Waiter(loop: try EventLoop(name: "test")) { _ in }
     credential.fetch()
-    #expect(eventually { credential.version == 1 })
+    #expect(eventually { credential.value().version == 1 })
     tokens.answer = TokenService.refusal
     let old = MonotonicTime.now.advanced(bySeconds: 3400)
     #expect(Self.isReady(credential.adapt(at: old, waiter)))
     #expect(eventually { credential.report().state == .failing })
     #expect(credential.report().failure?.contains("invalid_client") == true)
-    #expect(credential.version == 1)
+    #expect(credential.value().version == 1)
     tokens.answer = nil
     #expect(eventually { Self.isReady(credential.adapt(at: old, waiter)) && credential.report().state == .good })
     #expect(credential.report().failure == nil)
@@ -129,6 +129,7 @@ import WeirTransport
 
   @Test func checksCarryTheCredential() async throws {
     let tokens = try TokenService(), upstream = try tokens.upstream()
+    let others = try (0..<2).map { _ in try tokens.upstream() }
     tokens.answer = TokenService.refusal
     let lines = Mutex<[String]>([])
     let log = Logger(level: .info, format: .logfmt) { line in
@@ -140,7 +141,7 @@ import WeirTransport
           oauth2: {tokenURL: "\(tokens.url)", clientID: shop, clientSecret: s3cret-of-shop, timeout: 20s, wait: 20s}
       upstreams:
         - name: u
-          endpoints: ["127.0.0.1:\(upstream.port)"]
+          endpoints: [\(([upstream] + others).map { "\"127.0.0.1:\($0.port)\"" }.joined(separator: ", "))]
           credential: c
           check: {path: /healthz, interval: 0.5s, unhealthyAfter: 1}
       routes: [{name: r, upstream: u}]
@@ -157,12 +158,13 @@ import WeirTransport
         client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
         return client.response()?.status == 200
       })
-    #expect(eventually { upstream.requestHeads.contains { $0.hasPrefix("GET /healthz") } })
+    let all = [upstream] + others
+    #expect(eventually { all.allSatisfy { $0.requestHeads.contains { $0.hasPrefix("GET /healthz") } } })
     // A check that is refused has the token fetched, and leaves the endpoint in.
     let before = tokens.count
     tokens.revoke()
     #expect(eventually { tokens.count > before })
-    #expect(eventually { upstream.authorizations.last == "Bearer token\(tokens.count)" })
+    #expect(eventually { all.allSatisfy { $0.authorizations.last == "Bearer token\(tokens.count)" } })
     #expect(lines.withLock { $0.allSatisfy { !$0.contains("endpoint fails its checks") && !$0.contains("s3cret") } })
   }
 }

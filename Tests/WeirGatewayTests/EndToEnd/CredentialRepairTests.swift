@@ -2,6 +2,7 @@ import Foundation
 import Testing
 import Weir
 import WeirIO
+import WeirMetrics
 import WeirTestSupport
 
 @testable import WeirGateway
@@ -137,5 +138,96 @@ import WeirTestSupport
     client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
     #expect(client.response()?.status == 401)
     #expect(upstream.authorizations == ["Bearer one"])
+  }
+
+  @Test func aFileThatHasChangedIsEnough() throws {
+    let folder = try TemporaryDirectory()
+    let path = try folder.file("token", "one")
+    let file = try SecretFile(path)
+    let change: @Sendable () -> Void = {
+      try? Data("two".utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+      _ = eventually { file.value == "two" }
+    }
+    let upstream = try ScriptedServer(
+      Script(
+        .head, .call(change), .send("HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n"), .head, .send(okResponse("ok"))),
+      .answering(okResponse("ok")))
+    let rig = try GatewayRig(to: upstream.port, credential: .bearer(Secret(file)))
+    let client = try rig.client()
+    client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(client.response()?.text == "ok")
+    #expect(upstream.authorizations == ["Bearer one", "Bearer two"])
+  }
+
+  /// The request was refused with a token that is not the present one any more.
+  @Test func aTokenThatHasChangedNeedsNoFetch() throws {
+    let tokens = try TokenService(), gate = Gate()
+    let good = tokens.script
+    let upstream = try ScriptedServer(
+      Script(.head, .wait(gate), .send("HTTP/1.1 401 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")), good)
+    let rig = try GatewayRig(to: upstream.port, credential: tokens.kind())
+    #expect(
+      eventually { tokens.count == 1 && rig.sample("weir_credential_state{credential=\"c\",state=\"good\"}") == 1 })
+    let slow = try rig.client(), quick = try rig.client()
+    slow.send("GET /slow HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(eventually { upstream.requestHeads.count == 1 })
+    tokens.revoke()
+    quick.send("GET /quick HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(quick.response()?.text == "ok")
+    gate.open()
+    #expect(slow.response()?.text == "ok")
+    #expect(tokens.count == 2)
+  }
+
+  /// While the next token is fetched, nothing is sent with one that was refused; without a budget for retries, too.
+  @Test func aStaleTokenIsNotSent() throws {
+    let tokens = try TokenService(), upstream = try tokens.upstream()
+    let rig = try GatewayRig(to: upstream.port, credential: tokens.kind()) { route in
+      route.retry.budget = RetryBudget(ratio: 0, minimumPerSecond: 0, burst: 0)
+    }
+    let first = try rig.client()
+    first.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(first.response()?.status == 200)
+    tokens.revoke()
+    let gate = Gate()
+    tokens.gate = gate
+    first.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(eventually { rig.sample("weir_auth_refresh_waiters{interceptor=\"c\"}") == 1 })
+    let later = try (0..<3).map { _ in try rig.client() }
+    for client in later { client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n") }
+    #expect(eventually { rig.sample("weir_auth_refresh_waiters{interceptor=\"c\"}") == 4 })
+    gate.open()
+    for client in [first] + later { #expect(client.response()?.status == 200) }
+    #expect(upstream.authorizations.count { $0 == "Bearer token1" } == 2)
+    #expect(tokens.count == 2)
+  }
+
+  @Test func aRepairEndsWithTheRequestsTime() throws {
+    let tokens = try TokenService(), upstream = try tokens.upstream()
+    let rig = try GatewayRig(to: upstream.port, credential: tokens.kind()) { $0.timeout = .seconds(2) }
+    let client = try rig.client()
+    client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(client.response()?.status == 200)
+    tokens.revoke()
+    let gate = Gate()
+    tokens.gate = gate
+    client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(client.response()?.status == 504)
+    gate.open()
+    #expect(eventually { rig.sample("weir_auth_refresh_waiters{interceptor=\"c\"}") == 0 })
+  }
+
+  @Test func aCredentialThatIsGoneHasNoSeries() async throws {
+    let gate = Gate()
+    let tokens = try TokenService(gate: gate), upstream = try tokens.upstream()
+    let rig = try GatewayRig(to: upstream.port, credential: tokens.kind())
+    let client = try rig.client()
+    client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(eventually { rig.sample("weir_auth_refresh_waiters{interceptor=\"c\"}") == 1 })
+    try await rig.gateway.reload(Configuration(routes: [Route(to: upstream.port)]))
+    gate.open()
+    #expect(client.response()?.status == 200)
+    #expect(eventually { rig.count("success") == 1 })
+    #expect(!rig.registry.text().contains("interceptor=\"c\""))
   }
 }

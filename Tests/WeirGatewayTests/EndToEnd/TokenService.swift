@@ -100,19 +100,20 @@ final class TokenService: Sendable {
   }
 
   /// An upstream that wants the last token.
-  func upstream() throws -> ScriptedServer {
-    try ScriptedServer(
-      Script(
-        .forever([
-          .dispatchHead { [weak self] head in
-            let isGood =
-              self?.state.withLock { state in
-                !state.areUseless
-                  && head.components(separatedBy: "\r\n").contains("Authorization: Bearer token\(state.valid)")
-              } ?? false
-            return [.send(isGood ? okResponse("ok") : "HTTP/1.1 401 Unauthorized\r\nContent-Length: 4\r\n\r\nwho?")]
-          }
-        ])))
+  func upstream() throws -> ScriptedServer { try ScriptedServer(script) }
+
+  var script: Script {
+    Script(
+      .forever([
+        .dispatchHead { [weak self] head in
+          let isGood =
+            self?.state.withLock { state in
+              !state.areUseless
+                && head.components(separatedBy: "\r\n").contains("Authorization: Bearer token\(state.valid)")
+            } ?? false
+          return [.send(isGood ? okResponse("ok") : "HTTP/1.1 401 Unauthorized\r\nContent-Length: 4\r\n\r\nwho?")]
+        }
+      ]))
   }
 
   func kind(secret: String = "secret", scopes: [String] = [], lifetime: Double = 300) -> CredentialSettings.Kind {

@@ -171,7 +171,7 @@ struct RefreshSimulation {
       fail(index)
     case .wait(let ticket, let call):
       saw(.deferred)
-      expect(need == .now, "\(index) waits though \(credential ?? 0) is good")
+      expect(need == .now || machine.isStale, "\(index) waits though \(credential ?? 0) is good")
       note("\(index) is deferred")
       requests[index].stage = .deferred(ticket)
       begin(call, isRefused: false)

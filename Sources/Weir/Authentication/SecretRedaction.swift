@@ -1,4 +1,3 @@
-import Foundation
 import WeirHTTP
 
 /// Takes the secrets of one credential out of texts that come from outside, such as a token service's answer, which may

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import WeirTransport
+@testable import Weir
 
 @Suite("Redaction of texts that come from outside") struct SecretRedactionTests {
   private func redaction(_ secrets: String...) -> SecretRedaction {
