@@ -20,6 +20,9 @@ struct OAuth2Answer {
     status: Int, retryAfter: [String] = [], body: Data, redaction: SecretRedaction, now: Double
   ) throws(OAuth2Error) {
     let members = try? JSONDecoder().decode(Members.self, from: body)
+    var redaction = redaction
+    // Other members may repeat the token.
+    if let token = members?.accessToken?.text { redaction.add(Array(token.utf8)) }
     func failure(_ text: String, _ reason: AdaptationFailure = .response) -> OAuth2Error {
       OAuth2Error(
         reason: reason, text: "The token service \(text)\(text.hasSuffix(".") ? "" : ".")",
@@ -30,9 +33,6 @@ struct OAuth2Answer {
       throw failure(Self.refusal(status: status, members, redaction), Self.reason(error) ?? .response)
     }
     guard let members else { throw failure("answered with something else than a JSON object") }
-    var redaction = redaction
-    // Other members may repeat the token.
-    if let token = members.accessToken?.text { redaction.add(Array(token.utf8)) }
     scope = members.scope?.text.flatMap { $0.isEmpty ? nil : redaction.printable($0) }
     (accessToken, lifetime) = try Self.token(members, redaction, failure)
   }

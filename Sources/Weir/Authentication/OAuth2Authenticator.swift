@@ -32,7 +32,8 @@ public final class OAuth2Authenticator: AsyncAuthenticator {
       .redirect(using: .doNotFollow).maximumResponseSize(OAuth2Answer.mostBytes).deadline(settings.timeout)
       .validate(statusCode: [200]).resume()
     let response = await request.serializingData().response
-    let (sent, redaction) = call.last
+    var (sent, redaction) = call.last
+    redaction.add(Array(token.accessToken.utf8))
     guard let head = request.lazyResponse, response.error?.endsTransfer != true else {
       throw Self.failure(response.error ?? .sessionDeinitialized, redaction)
     }

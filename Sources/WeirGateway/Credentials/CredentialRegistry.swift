@@ -65,6 +65,7 @@ final class CredentialRegistry: Sendable {
         old.follow(settings, source)
         order.append(old)
       } else {
+        before[settings.name]?.retire()
         let made = OutboundCredential(settings, source, events)
         if source != nil { events.prepare(made.name) }
         made.fetch()

@@ -104,7 +104,12 @@ final class OutboundCredential: Sendable {
   }
 
   /// The configuration has it no more: metrics tell nothing of it from now on.
-  func retire() { isRetired.store(true, ordering: .relaxed) }
+  func retire() {
+    state.withLock { state in
+      tell(.waiting(change: -state.machine.waiterCount))
+      isRetired.store(true, ordering: .relaxed)
+    }
+  }
 
   private func tell(_ kind: RefreshEvent.Kind) {
     if !isRetired.load(ordering: .relaxed) { events.tell(name, kind) }
@@ -161,6 +166,7 @@ final class OutboundCredential: Sendable {
       if state.failure != nil, state.settings.secretVersion != state.secrets { state.machine.endSilence() }
       let look = state.machine.look()
       let answer = state.machine.adapt(waiter, seen: look.version, Self.need(of: look.credential, at: now), at: now)
+      if case .wait = answer { tell(.waiting(change: 1)) }
       guard case .refuse(let error) = answer else { return (answer, nil) }
       return (answer, self.refusal(error, state.machine, at: now))
     }
@@ -169,7 +175,6 @@ final class OutboundCredential: Sendable {
       begin(call)
       return .ready
     case .wait(let ticket, let call):
-      tell(.waiting(change: 1))
       begin(call)
       return .wait(ticket)
     case .refuse, .missingCredential, .excessiveRefresh, .lookAgain:
@@ -182,12 +187,13 @@ final class OutboundCredential: Sendable {
     if secret != nil { return version == value().version ? .none : .again }
     let answer = state.withLock { state in
       let need = Self.need(of: state.machine.look().credential, at: now)
-      return state.machine.retry(waiter, seen: version, need, at: now)
+      let answer = state.machine.retry(waiter, seen: version, need, at: now)
+      if case .wait = answer { tell(.waiting(change: 1)) }
+      return answer
     }
     switch answer {
     case .retry: return .again
     case .wait(let ticket, let call):
-      tell(.waiting(change: 1))
       begin(call)
       return .wait(ticket)
     case .excessiveRefresh:
@@ -211,7 +217,9 @@ final class OutboundCredential: Sendable {
 
   /// A request waits no longer.
   func leave(_ ticket: Machine.Ticket) {
-    if state.withLock({ $0.machine.leave(ticket) }) != nil { tell(.waiting(change: -1)) }
+    state.withLock { state in
+      if state.machine.leave(ticket) != nil { tell(.waiting(change: -1)) }
+    }
   }
 
   private static func need(of token: OAuth2Token?, at now: MonotonicTime) -> RefreshNeed {
@@ -285,6 +293,7 @@ final class OutboundCredential: Sendable {
     let (action, isNews, silence, rest, isOutdated) = state.withLock { state in
       let action = state.machine.ended(
         call.number, result, discards: false, retryAfter: failure?.retryAfter, random: .random(in: 0...1), at: now)
+      if case .release(let waiters, _) = action { tell(.waiting(change: -waiters.count)) }
       let wasFailing = state.failure != nil
       state.failure = failure
       let isNews = failure == nil ? wasFailing && state.notes.recovered(at: now) : state.notes.failed(at: now)
@@ -304,7 +313,6 @@ final class OutboundCredential: Sendable {
       }
     }
     guard case .release(let waiters, let outcome) = action else { return }
-    if !waiters.isEmpty { tell(.waiting(change: -waiters.count)) }
     for waiter in waiters { waiter.loop.post { waiter.go(outcome) } }
   }
 

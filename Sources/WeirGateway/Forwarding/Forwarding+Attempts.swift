@@ -11,7 +11,8 @@ extension Forwarding: ExchangeRun {
 
   /// The present attempt waits for its credential here, as those of the client wait for adapters.
   func prepare() {
-    if credential == nil || !awaitsCredential() { isPrepared() }
+    if let outgoing, outgoing.route.hasSecrets, awaitsCredential(of: outgoing) { return }
+    isPrepared()
   }
 
   func isPrepared() {
@@ -41,7 +42,7 @@ extension Forwarding: ExchangeRun {
   /// Asks the rules.
   func askForVerdict() {
     guard let outgoing else { return }
-    if let attempt, credential != nil, isRepairable(attempt), repairs(attempt) { return }
+    if let attempt, outgoing.route.hasSecrets, isRepairable(attempt), repairs(attempt) { return }
     let elsewhere = attempt?.elsewhere()
     guard let wish = elsewhere ?? outgoing.rules.map({ self.decision(of: $0, about: outgoing) }) else {
       return perform(machine.decided(nil))
@@ -79,7 +80,7 @@ extension Forwarding: ExchangeRun {
 
   func prepareRival() {
     // One that would have to wait comes too late.
-    if let use = credential, !use.credential.isGood(at: .now) { return }
+    if let own = outgoing?.route.credential, !own.isGood(at: .now) { return }
     startRival { number, keep in keep(makeAttempt(number)) }
   }
 
@@ -142,8 +143,10 @@ extension Forwarding: AttemptDelegate {
   /// The fields of an attempt. Each has a place of its own in the trace.
   private func headers(of outgoing: OutgoingRequest, for attempt: Attempt) -> PreparedHeaders {
     let trace = ids?.trace?.child(parent: plan.traceIDs.parent())
-    guard outgoing.route.hasSecrets else { return outgoing.headers(retries: machine.retries, trace: trace) }
-    let secrets = credential?.fields(of: attempt.number) ?? plan.secretFields(of: outgoing.route)?.current()
+    guard outgoing.route.hasSecrets, let secrets = plan.secretFields(of: outgoing.route) else {
+      return outgoing.headers(retries: machine.retries, trace: trace)
+    }
+    refresh(secrets, for: attempt)
     return outgoing.headers(retries: machine.retries, trace: trace, secrets: secrets)
   }
 
@@ -173,10 +176,10 @@ extension Forwarding: AttemptDelegate {
     // A switch that was asked for is a success.
     attempt.answered(switches ? 200 : head.status)
     if head.status == 429, let destination { plan.log.limited(destination) }
-    let isRepairable = head.status == 401 && credential != nil && isRepairable(attempt)
+    let isRepairable = head.status == 401 && isRepairable(attempt)
     // In a race it is no better than a failure.
     guard goesOn(attempt, status: isRepairable ? 503 : head.status) else {
-      if isRepairable { credential?.wasRefused(on: attempt.number) }
+      if isRepairable { wasRefused(attempt) }
       lose(attempt, nil)
       return .stop
     }
@@ -205,7 +208,7 @@ extension Forwarding: AttemptDelegate {
     }
     complete(&fields, of: head, by: outgoing.route.headers)
     status = head.status
-    if let credential { credential.credential.noteAnswer(status) }
+    if outgoing.route.hasSecrets { outgoing.route.credential?.noteAnswer(status) }
     if outgoing.route.route.streaming ?? framing.isEventStream { streamBegins(by: outgoing.route) }
     exchange.begin(status: status, fields: fields, length: isRecoded ? .chunked : length)
   }

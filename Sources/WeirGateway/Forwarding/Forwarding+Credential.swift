@@ -3,7 +3,8 @@ import WeirIO
 import WeirServer
 import WeirTransport
 
-/// A forwarded request's credential: which values its attempts carried, and its waits for another one.
+/// The credential of a forwarded request that waits for it, was refused with it, or has several attempts: which values these
+/// carried, and the wait for another one.
 final class CredentialUse {
   /// A wait: before an attempt, or after the upstream has refused the value that an attempt carried.
   struct Wait {
@@ -14,47 +15,53 @@ final class CredentialUse {
   }
 
   let credential: OutboundCredential
-  let fields: SecretFields
-  /// The first attempt, and the version that it carried. There is mostly no other one.
-  @exclusivity(unchecked) private var first: (attempt: Int, version: UInt64) = (0, 0)
-  /// The versions that further attempts carried, by their numbers.
-  @exclusivity(unchecked) private var others: [Int: UInt64]?
+  /// The versions that attempts carried, by their numbers.
+  @exclusivity(unchecked) fileprivate var versions: [Int: UInt64] = [:]
   @exclusivity(unchecked) var wait: Wait?
   /// How often the request was sent again, as the upstream had refused a value.
   @exclusivity(unchecked) var repairs = 0
   /// The version that was fetched for this request; 0 if none was.
   @exclusivity(unchecked) var own: UInt64 = 0
 
-  /// Nil if the fields have no credential.
-  init?(_ fields: SecretFields) {
-    guard let credential = fields.credential else { return nil }
+  init(_ credential: OutboundCredential) {
     self.credential = credential
-    self.fields = fields
   }
-
-  /// The fields of an attempt that begins now.
-  func fields(of attempt: Int) -> HeaderBlock {
-    let block = fields.current()
-    if first.attempt == 0 {
-      first = (attempt, fields.version)
-    } else {
-      others = others ?? [:]
-      others?[attempt] = fields.version
-    }
-    return block
-  }
-
-  /// The version that an attempt carried; 0 before it has begun.
-  func version(of attempt: Int) -> UInt64 { attempt == first.attempt ? first.version : others?[attempt] ?? 0 }
-
-  /// The upstream has refused the value of an attempt that is of no use any more.
-  func wasRefused(on attempt: Int) { credential.refused(version(of: attempt), at: .now) }
 }
 
 extension Forwarding {
+  /// Made when it is first needed, as most requests have one attempt with a value that is there. Nil without a credential.
+  private var credentialUse: CredentialUse? {
+    if let credential { return credential }
+    guard let own = outgoing?.route.credential else { return nil }
+    let use = CredentialUse(own)
+    if firstVersion > 0 { use.versions[1] = firstVersion }
+    credential = use
+    return use
+  }
+
+  /// The fields with secrets of an attempt that begins now.
+  func refresh(_ fields: SecretFields, for attempt: Attempt) {
+    fields.refresh()
+    if attempt.number == 1 {
+      firstVersion = fields.version
+    } else {
+      credentialUse?.versions[attempt.number] = fields.version
+    }
+  }
+
+  /// The version of the credential that an attempt carried; 0 without one.
+  private func version(of attempt: Attempt) -> UInt64 {
+    attempt.number == 1 ? firstVersion : credential?.versions[attempt.number] ?? 0
+  }
+
+  /// The upstream has refused the value of an attempt that can't be sent again, or is of no use any more.
+  func wasRefused(_ attempt: Attempt) { outgoing?.route.credential?.refused(version(of: attempt), at: .now) }
+
   /// Whether the present attempt has to wait for its credential, or has ended for want of it.
-  func awaitsCredential() -> Bool {
-    guard let use = credential, !use.fields.isReady(at: exchange.loop.turnTime) else { return false }
+  func awaitsCredential(of outgoing: OutgoingRequest) -> Bool {
+    guard let fields = plan.secretFields(of: outgoing.route), !fields.isReady(at: exchange.loop.turnTime),
+      let use = credentialUse
+    else { return false }
     let now = MonotonicTime.now
     switch use.credential.adapt(at: now, waiter()) {
     case .ready: return false
@@ -70,9 +77,9 @@ extension Forwarding {
   /// Whether the upstream has refused the credential of an attempt, and another value may help: twice at most, and not
   /// after one that was fetched for this request.
   func isRepairable(_ attempt: Attempt) -> Bool {
-    guard let use = credential, attempt.status == 401 else { return false }
-    let version = use.version(of: attempt.number)
-    return failure == nil && use.repairs < Self.mostRepairs && version > 0 && version != use.own
+    let version = version(of: attempt)
+    guard attempt.status == 401, failure == nil, version > 0, let use = credentialUse else { return false }
+    return use.repairs < Self.mostRepairs && version != use.own
   }
 
   private static let mostRepairs = 2
@@ -82,11 +89,11 @@ extension Forwarding {
   func repairs(_ attempt: Attempt) -> Bool {
     guard let use = credential else { return false }
     guard canReplayBody else {
-      use.wasRefused(on: attempt.number)
+      wasRefused(attempt)
       return false
     }
     let now = MonotonicTime.now
-    switch use.credential.repair(use.version(of: attempt.number), at: now, waiter()) {
+    switch use.credential.repair(version(of: attempt), at: now, waiter()) {
     case .none: return false
     case .again:
       repair()
@@ -112,8 +119,12 @@ extension Forwarding {
 
   private func waiter() -> OutboundCredential.Waiter {
     let bound = LoopBound(confining: self, on: exchange.loop)
-    let step = machine.step
-    return OutboundCredential.Waiter(loop: exchange.loop) { outcome in bound.value.credentialCame(outcome, step) }
+    // A fallback has a machine and a credential of its own, whose steps begin anew.
+    let step = machine.step, use = credential.map(ObjectIdentifier.init)
+    return OutboundCredential.Waiter(loop: exchange.loop) { outcome in
+      let forwarding = bound.value
+      if forwarding.credential.map(ObjectIdentifier.init) == use { forwarding.credentialCame(outcome, step) }
+    }
   }
 
   var isWaitingForCredential: Bool { credential?.wait != nil }
@@ -121,8 +132,15 @@ extension Forwarding {
   private func startWaiting(_ ticket: OutboundCredential.Machine.Ticket, isRepair: Bool, at now: MonotonicTime) {
     guard let use = credential else { return }
     use.wait = CredentialUse.Wait(ticket: ticket, began: now, isRepair: isRepair)
-    exchange.loop.schedule(delayTimer, at: now.advanced(bySeconds: use.credential.wait), handler: self)
+    // One that was refused to others may still be good for this request.
+    let isStale = !isRepair && use.credential.isGood(at: now)
+    let seconds = min(use.credential.wait, isStale ? Self.longestStaleWait : .infinity)
+    exchange.loop.schedule(delayTimer, at: now.advanced(bySeconds: seconds), handler: self)
   }
+
+  /// Seconds for which requests wait at most while a token that has not expired is fetched anew: a single path that
+  /// answers 401 must not hold up all others for long.
+  private static let longestStaleWait = 1.0
 
   private func credentialCame(_ outcome: RefreshOutcome, _ step: ExchangeMachine.Step) {
     guard step == machine.step, let use = credential, let wait = endCredentialWait() else { return }
@@ -147,7 +165,12 @@ extension Forwarding {
   /// The response that refused the credential goes to the client; a request that was not sent is refused.
   private func give(up wait: CredentialUse.Wait, _ refusal: CredentialRefusal, at now: MonotonicTime) {
     let seconds = now.seconds(since: wait.began)
-    guard wait.isRepair, let use = credential else { return refuse(refusal, after: seconds) }
+    guard let use = credential else { return }
+    if !wait.isRepair, use.credential.isGood(at: now) {
+      tell(of: use.credential, seconds, failed: nil)
+      return isPrepared()
+    }
+    guard wait.isRepair else { return refuse(refusal, after: seconds) }
     // The exchange goes on, with the refusal.
     tell(of: use.credential, seconds, failed: nil)
     perform(machine.decided(nil))

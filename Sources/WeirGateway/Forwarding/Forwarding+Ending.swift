@@ -227,6 +227,7 @@ extension Forwarding {
     outgoing = request.fallback(to: route, after: machine.retries, fields: fields)
     machine = ExchangeMachine(mayRetry: route.mayConnectElsewhere || route.credential != nil)
     (failure, head, ending, grantedReason) = (nil, nil, nil, nil)
+    (credential, firstVersion) = (nil, 0)
     isResponseBad = false
     tally.begins(at: now)
     beginExchange(by: route)

@@ -40,7 +40,9 @@ final class Forwarding {
   @exclusivity(unchecked) var tally = UpstreamTally()
   /// Whether the upstream has no endpoint, for which the request waits.
   @exclusivity(unchecked) private var awaitsEndpoints = false
-  /// The credential of its attempts; nil without one.
+  /// The version of the credential that the first attempt carried; 0 without one.
+  @exclusivity(unchecked) var firstVersion: UInt64 = 0
+  /// Nil without a credential, and as long as its value was there and not refused.
   @exclusivity(unchecked) var credential: CredentialUse?
   /// The reason why the next attempt was granted.
   @exclusivity(unchecked) var grantedReason: RetryReason?
@@ -225,7 +227,6 @@ final class Forwarding {
   func beginExchange(by route: RoutePlan) {
     exchange.loop.schedule(deadlineTimer, at: tally.deadline, handler: self)
     observer?.exchangeBegan(self)
-    credential = route.credential == nil ? nil : plan.secretFields(of: route).flatMap(CredentialUse.init)
     if !waitsForEndpoints(of: route) { perform(machine.begin()) }
   }
 

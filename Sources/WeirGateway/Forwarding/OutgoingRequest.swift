@@ -91,7 +91,7 @@ final class OutgoingRequest {
 
   /// The fields of an attempt after `retries` retries at this upstream. The number of all retries, and the attempt's place
   /// in the trace, are announced unless the route has a rule about the field. Fields with secrets come last.
-  func headers(retries: Int, trace: TraceContext? = nil, secrets: HeaderBlock? = nil) -> PreparedHeaders {
+  func headers(retries: Int, trace: TraceContext? = nil, secrets: SecretFields? = nil) -> PreparedHeaders {
     let retries = retriesElsewhere + retries
     let announces = retries > 0 && route.headers.announcesRetries
     let trace = route.headers.announcesTraces ? trace : nil
@@ -99,7 +99,7 @@ final class OutgoingRequest {
     guard announces || trace != nil else {
       guard let secrets else { return PreparedHeaders(fields) }
       common = fields.mark
-      fields.append(contentsOf: secrets)
+      fields.append(contentsOf: secrets.block)
       return PreparedHeaders(fields)
     }
     var block = announces ? fieldsWithoutRetries : fields
@@ -115,7 +115,7 @@ final class OutgoingRequest {
         block.append(name: "tracestate", value: state)
       }
     }
-    if let secrets { block.append(contentsOf: secrets) }
+    if let secrets { block.append(contentsOf: secrets.block) }
     return PreparedHeaders(block)
   }
 

@@ -8,7 +8,7 @@ final class SecretFields {
   /// Nil if the route has none.
   let credential: OutboundCredential?
   private let rules: [HeaderRule]
-  @exclusivity(unchecked) private var block = HeaderBlock()
+  @exclusivity(unchecked) private(set) var block = HeaderBlock()
   /// The versions of the rules' secrets in `block`.
   @exclusivity(unchecked) private var versions: [UInt64] = []
   /// The version of the credential in `block`; 0 without a value.
@@ -30,14 +30,12 @@ final class SecretFields {
     return now < until
   }
 
-  /// The fields as they are now.
-  func current() -> HeaderBlock {
-    if isOutdated { read() }
-    return block
-  }
+  /// Brings the fields up to date.
+  func refresh() { if isOutdated { read() } }
 
   private var isOutdated: Bool {
     if let credential, credential.stamp != stamp { return true }
+    if rules.isEmpty { return false }
     for (rule, version) in zip(rules, versions) where rule.secret?.version != version { return true }
     return versions.count != rules.count
   }

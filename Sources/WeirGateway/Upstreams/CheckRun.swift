@@ -100,8 +100,8 @@ final class CheckTerms {
   /// The fields whose values are in files.
   private let secrets: [HeaderRule]
   private let spec: TransferSpec
-  /// The last refusal of a credential that was believed.
-  private var refused: (at: MonotonicTime, version: UInt64)?
+  /// The version of the credential that was refused, and fetched anew for that; nil once a check is answered otherwise.
+  private var refused: UInt64?
 
   /// Nil for an upstream without checks, and for one whose credential is not fetched, as no route leads there.
   init?(_ upstream: NamedUpstream, _ credential: OutboundCredential?) {
@@ -143,14 +143,18 @@ final class CheckTerms {
     return (PreparedHeaders(block), version)
   }
 
-  /// A check was answered with 401. Returns whether that is the fault of the credential that it carried. Once per interval
-  /// it is, as another one comes then.
+  /// A check was answered with 401. Returns whether that is the fault of the credential that it carried: another one comes
+  /// then, once.
   func wasRefused(_ version: UInt64, at now: MonotonicTime) -> Bool {
-    if let refused, now.seconds(since: refused.at) < check.interval { return version <= refused.version }
+    // The value that was fetched for that is refused as well.
+    if let refused { return version <= refused }
     guard let credential, credential.refused(version, at: now) else { return false }
-    refused = (now, version)
+    refused = version
     return true
   }
+
+  /// A check was answered with another status.
+  func wasTaken() { refused = nil }
 
   /// Whether checks of the upstream, as a configuration has it now, are the same.
   func holds(for upstream: NamedUpstream, with credential: OutboundCredential?) -> Bool {

@@ -129,6 +129,7 @@ final class EndpointChecks {
       ) { [weak self, weak endpoint] outcome in
         guard let endpoint else { return }
         let isRefused = outcome?.status == 401 && terms.wasRefused(version, at: .now)
+        if let outcome, outcome.result == .good { terms.wasTaken() }
         self?.ended(endpoint, isRefused ? nil : outcome)
       }
     } catch {

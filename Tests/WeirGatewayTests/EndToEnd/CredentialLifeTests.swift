@@ -167,4 +167,61 @@ import WeirTransport
     #expect(eventually { all.allSatisfy { $0.authorizations.last == "Bearer token\(tokens.count)" } })
     #expect(lines.withLock { $0.allSatisfy { !$0.contains("endpoint fails its checks") && !$0.contains("s3cret") } })
   }
+
+  /// A path that answers 401 to every token holds up the others for a second at most, while the token service hangs.
+  @Test func oneBadPathHoldsNobodyUp() throws {
+    let tokens = try TokenService()
+    let upstream = try Self.upstream(refusing: "/bad")
+    let rig = try GatewayRig(to: upstream.port, credential: tokens.kind())
+    let bad = try rig.client(), good = try rig.client()
+    good.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(good.response()?.status == 200)
+    let gate = Gate()
+    tokens.gate = gate
+    bad.send("GET /bad HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(eventually { rig.sample("weir_auth_refresh_waiters{interceptor=\"c\"}") == 1 })
+    for _ in 0..<2 {
+      good.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+      #expect(good.response()?.status == 200)
+    }
+    #expect(tokens.count == 1, "the token service has not answered")
+    gate.open()
+    #expect(bad.response()?.status == 401)
+  }
+
+  /// The token that a refused check had fetched is refused too: the endpoint is to blame.
+  @Test func aCheckThatIsAlwaysRefusedFails() throws {
+    let tokens = try TokenService(), upstream = try Self.upstream(refusing: "/healthz")
+    let text = """
+      credentials:
+        - {name: c, oauth2: {tokenURL: "\(tokens.url)", clientID: shop, clientSecret: s3cret-of-shop}}
+      upstreams:
+        - name: u
+          endpoints: ["127.0.0.1:\(upstream.port)"]
+          credential: c
+          check: {path: /healthz, interval: 0.5s, unhealthyAfter: 2}
+      routes: [{name: r, upstream: u}]
+      """
+    let failed = Atomic(false)
+    let log = Logger(level: .info, format: .logfmt) { line in
+      if String(decoding: line, as: UTF8.self).contains("endpoint fails its checks") {
+        failed.store(true, ordering: .relaxed)
+      }
+    }
+    let rig = try GatewayRig(Configuration(parsing: Array(text.utf8), file: "f"), log: log)
+    #expect(eventually { failed.load(ordering: .relaxed) })
+    #expect(tokens.count <= 2)
+    withExtendedLifetime(rig) {}
+  }
+
+  private static func upstream(refusing path: String) throws -> ScriptedServer {
+    try ScriptedServer(
+      Script(
+        .forever([
+          .dispatchHead { head in
+            let isBad = head.hasPrefix("GET \(path) ")
+            return [.send(isBad ? "HTTP/1.1 401 No\r\nContent-Length: 4\r\n\r\nwho?" : okResponse("ok"))]
+          }
+        ])))
+  }
 }
