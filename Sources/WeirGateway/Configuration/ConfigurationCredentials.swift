@@ -86,7 +86,7 @@ struct ConfigurationCredentials {
         "credential \(quoted(credential.name)) writes Authorization in place of the client's; leave one of them out")
     }
     guard let headers = given.fitting("headers") else { return }
-    for field in ["set", "add"].flatMap({ headers.child($0)?.entries() ?? [] })
+    for field in ["set", "add"].flatMap({ headers.child($0)?.partedEntries() ?? [] })
     where credentials.allSatisfy({ $0?.writes(field.key) == true }) {
       field.value.warn("has no effect: the credential writes this field in its place")
     }

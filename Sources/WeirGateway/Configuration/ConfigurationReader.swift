@@ -95,7 +95,13 @@ struct ConfigurationReader {
       mismatch("a mapping (key: value)")
       return nil
     }
-    return entries.filter { !reportUnparted($0) }.map { ($0.key, reader(of: $0.value, path: path.key($0.key))) }
+    return entries.map { ($0.key, reader(of: $0.value, path: path.key($0.key))) }
+  }
+
+  /// The same without keys that hold their values, which are reported.
+  func partedEntries() -> [(key: String, value: Self)]? {
+    guard case .mapping(let nodes) = node.content, let entries = entries() else { return entries() }
+    return zip(nodes, entries).filter { !reportUnparted($0.0) }.map(\.1)
   }
 
   /// The entries of a mapping whose keys are known by name.
@@ -133,10 +139,8 @@ struct ConfigurationReader {
     findings.unknownKeys += unknown.enumerated().map { index, entry in
       // Guessing takes time, and problems beyond the maximum are not shown.
       let guess = index < ConfigurationError.maximumCount ? suggestion(for: entry.key, among: absent) : nil
-      let near = misplaced[entry.key] ?? guess.map { "did you mean \(quoted($0))?" }
-      // Where values are hidden, a key that is like no other may be one.
-      let place = near == nil && !quotesValues ? path : path.key(entry.key)
-      return ConfigurationProblem(at: entry.keyPosition, path: place, "unknown key; \(near ?? list)")
+      let hint = misplaced[entry.key] ?? guess.map { "did you mean \(quoted($0))?" } ?? list
+      return ConfigurationProblem(at: entry.keyPosition, path: path.key(entry.key), "unknown key; \(hint)")
     }
   }
 
@@ -184,7 +188,7 @@ extension ConfigurationReader {
 
   /// The entries of a mapping whose keys the user chooses; their number is compared with the one that is allowed.
   func entries(_ counts: ClosedRange<Int>, _ nouns: String) -> [(key: String, value: Self)]? {
-    guard let entries = entries() else { return nil }
+    guard let entries = partedEntries() else { return nil }
     if !counts.contains(entries.count) { report("holds \(entries.count) \(nouns); \(Self.count(counts))") }
     return entries
   }

@@ -75,8 +75,8 @@ package final class ExchangeAdmission {
     let decision = wish.permitted(canReplayBody: canReplayBody, deadline: deadline, now: now)
     guard case .retry = decision, let state else { return decision }
     if isRejected(at: now) { return .deny(.breaker) }
-    if controls.overload != nil, !state.allowsRetry { return .deny(.overload) }
     if isFree() { return decision }
+    if controls.overload != nil, !state.allowsRetry { return .deny(.overload) }
     return state.grantsRetry(by: retryBudget, at: now) ? decision : .deny(.budget)
   }
 

@@ -66,6 +66,7 @@ import WeirTestSupport
     monitor.prepare(destination)
     monitor.prepare(adapter: "signer", for: destination)
     monitor.prepare(interceptor: "tokens")
+    monitor.prepare(credential: "tokens", for: destination)
     return registry.text()
   }
 

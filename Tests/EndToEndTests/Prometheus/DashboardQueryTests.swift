@@ -138,7 +138,7 @@ import WeirTestSupport
     Lines("weir-gateway", "Attempts by endpoint", "upstream", [BoardFixture.pool]),
     Lines("weir-gateway", "Failing attempts by endpoint", "upstream", [BoardFixture.pool]),
     Lines("weir-gateway", "Refreshes by outcome", "outcome", ["success", "failure"]),
-    Lines("weir-gateway", "Requests without a token by reason", "reason", ["invalid_client"]),
+    Lines("weir-gateway", "Requests without a token by reason", "reason", ["error", "invalid_client"]),
     Lines("weir-gateway", "Reloads", "job", ["weir"]),
   ])
   func aPanelHasTheLinesThatMoved(lines: Lines) async throws {

@@ -34,7 +34,7 @@ extension HeaderRules {
     }.form { rules, given in
       var names: Set<String> = []
       if let set = given["set"], case .mapping = set.node.content {
-        for entry in set.entries() ?? [] where !names.insert(FieldSyntax.lowercased(entry.key)).inserted {
+        for entry in set.partedEntries() ?? [] where !names.insert(FieldSyntax.lowercased(entry.key)).inserted {
           entry.value.report("the same field is set twice")
         }
       }
@@ -63,7 +63,7 @@ extension HeaderRule {
     let text = ConfigurationShape.text(nil)
     let value = takesSecrets ? .either([text, ConfigurationForm<Secret>.fileShape]) : text
     return ConfigurationForm<[HeaderRule]>(.entries(of: value, 0...Int.max)) { reader in
-      reader.entries()?.compactMap { name, field in
+      reader.partedEntries()?.compactMap { name, field in
         if let reason = problem(name) { field.report(reason) }
         guard case .mapping = field.node.content else { return field.headerRule(name) }
         guard takesSecrets, !FieldSyntax.isSameName(name, "host") else {
