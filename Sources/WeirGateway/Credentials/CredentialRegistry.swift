@@ -8,9 +8,8 @@ import WeirTransport
 /// fetches them.
 final class CredentialRegistry: Sendable {
   private struct State {
-    var entries: [String: OutboundCredential] = [:]
     /// In the order of the configuration.
-    var order: [OutboundCredential] = []
+    var credentials: [OutboundCredential] = []
     /// By the TLS towards the token services.
     var sessions: [UpstreamTLS?: Session] = [:]
     var files: [(key: String, file: SecretFile)] = []
@@ -30,11 +29,11 @@ final class CredentialRegistry: Sendable {
 
   /// The credential of this name, if something uses it.
   subscript(name: String?) -> OutboundCredential? {
-    name.flatMap { name in state.withLock { $0.entries[name] } }
+    name.flatMap { name in all.first { $0.name == name } }
   }
 
   /// All that are used, in the order of the configuration.
-  var all: [OutboundCredential] { state.withLock { $0.order } }
+  var all: [OutboundCredential] { state.withLock { $0.credentials } }
 
   /// The files that hold secrets, each with its key in the configuration.
   var files: [(key: String, file: SecretFile)] { state.withLock { $0.files } }
@@ -48,7 +47,8 @@ final class CredentialRegistry: Sendable {
     for (key, file) in configuration.secretFiles {
       file.report { [events, path = file.path] in events.note(key, path, $0) }
     }
-    let (before, sessions) = state.withLock { ($0.entries, $0.sessions) }
+    let before = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
+    let sessions = state.withLock { $0.sessions }
     var keptSessions: [UpstreamTLS?: Session] = [:]
     func source(_ settings: CredentialSettings) -> OutboundCredential.TokenSource? {
       guard case .oauth2(let oauth2, let tls, _) = settings.kind else { return nil }
@@ -56,30 +56,25 @@ final class CredentialRegistry: Sendable {
       keptSessions[tls] = session
       return .init(authenticator: OAuth2Authenticator(oauth2), session: session)
     }
-    var order: [OutboundCredential] = []
+    var present: [OutboundCredential] = []
     for settings in settings {
       let source = source(settings)
       if let old = before[settings.name], old.settings == settings {
-        order.append(old)
+        present.append(old)
       } else if let old = before[settings.name], source != nil, old.settings.differsInSecretsAlone(from: settings) {
         old.follow(settings, source)
-        order.append(old)
+        present.append(old)
       } else {
         before[settings.name]?.retire()
         let made = OutboundCredential(settings, source, events)
         if source != nil { events.prepare(made.name) }
         made.fetch()
-        order.append(made)
+        present.append(made)
       }
     }
-    let gone = Set(before.keys).subtracting(order.map(\.name))
-    let (present, secretFiles) = (order, configuration.secretFiles)
-    state.withLock { state in
-      state.entries = Dictionary(uniqueKeysWithValues: present.map { ($0.name, $0) })
-      state.order = present
-      state.sessions = keptSessions
-      state.files = secretFiles
-    }
+    let gone = Set(before.keys).subtracting(present.map(\.name))
+    let next = State(credentials: present, sessions: keptSessions, files: configuration.secretFiles)
+    state.withLock { $0 = next }
     for name in gone {
       before[name]?.retire()
       events.forget(name)

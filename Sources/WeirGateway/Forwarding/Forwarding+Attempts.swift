@@ -12,10 +12,10 @@ extension Forwarding: ExchangeRun {
   /// The present attempt waits for its credential here, as those of the client wait for adapters.
   func prepare() {
     if let outgoing, outgoing.route.hasSecrets, awaitsCredential(of: outgoing) { return }
-    isPrepared()
+    makePresentAttempt()
   }
 
-  func isPrepared() {
+  func makePresentAttempt() {
     attempt = makeAttempt(machine.present)
     perform(machine.prepared())
   }

@@ -118,12 +118,12 @@ extension Forwarding {
   // MARK: The wait
 
   private func waiter() -> OutboundCredential.Waiter {
-    let bound = LoopBound(confining: self, on: exchange.loop)
     // A fallback has a machine and a credential of its own, whose steps begin anew.
-    let step = machine.step, use = credential.map(ObjectIdentifier.init)
+    let bound = LoopBound(confining: (forwarding: self, use: credential), on: exchange.loop)
+    let step = machine.step
     return OutboundCredential.Waiter(loop: exchange.loop) { outcome in
-      let forwarding = bound.value
-      if forwarding.credential.map(ObjectIdentifier.init) == use { forwarding.credentialCame(outcome, step) }
+      let (forwarding, use) = bound.value
+      if forwarding.credential === use { forwarding.credentialCame(outcome, step) }
     }
   }
 
@@ -149,7 +149,7 @@ extension Forwarding {
     case .proceed(let version):
       use.own = version
       tell(of: use.credential, now.seconds(since: wait.began), failed: nil)
-      if wait.isRepair { repair() } else { isPrepared() }
+      if wait.isRepair { repair() } else { makePresentAttempt() }
     case .fail(let error): give(up: wait, use.credential.refusal(error, at: now), at: now)
     case .excessiveRefresh, .again: give(up: wait, use.credential.lateness(at: now), at: now)
     }
@@ -168,7 +168,7 @@ extension Forwarding {
     guard let use = credential else { return }
     if !wait.isRepair, use.credential.isGood(at: now) {
       tell(of: use.credential, seconds, failed: nil)
-      return isPrepared()
+      return makePresentAttempt()
     }
     guard wait.isRepair else { return refuse(refusal, after: seconds) }
     // The exchange goes on, with the refusal.

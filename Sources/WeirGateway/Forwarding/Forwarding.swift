@@ -42,7 +42,7 @@ final class Forwarding {
   @exclusivity(unchecked) private var awaitsEndpoints = false
   /// The version of the credential that the first attempt carried; 0 without one.
   @exclusivity(unchecked) var firstVersion: UInt64 = 0
-  /// Nil without a credential, and as long as its value was there and not refused.
+  /// Nil without a credential, and for a single attempt with a value that was there and was not refused.
   @exclusivity(unchecked) var credential: CredentialUse?
   /// The reason why the next attempt was granted.
   @exclusivity(unchecked) var grantedReason: RetryReason?
