@@ -38,8 +38,8 @@ package final class Transport {
   private var engine: Engines?
   private var isClosed = false
   private lazy var reports = DestinationReports(loop: loop) { [weak self] in self?.tell($0, $1) }
-  /// The destinations at which attempts wait for load control, or have waited.
-  private var alarms: [ObjectIdentifier: OverloadAlarm] = [:]
+  /// The destinations at which attempts wait for their turn or for load control, or have waited.
+  private var alarms: [ObjectIdentifier: DestinationAlarm] = [:]
 
   /// - Parameter table: The destinations, which several transports may share.
   package init(
@@ -131,12 +131,13 @@ package final class Transport {
   /// Reports on the destination from now on.
   func watch(_ destination: DestinationState, budget: RetryBudget?) { reports.watch(destination, budget: budget) }
 
-  /// Wakes the destination's load control at this time, as attempts wait for it.
+  /// Wakes the destination's pace and load control at this time, as attempts wait for them.
   func wake(_ destination: DestinationState, at time: MonotonicTime) {
     let identity = ObjectIdentifier(destination)
     if let alarm = alarms[identity] { return alarm.set(at: time) }
     alarms = alarms.filter { $0.value.isArmed }
-    let alarm = OverloadAlarm(destination, loop: loop) { [weak self] in self?.observer?.destination($0, entered: $1) }
+    let alarm = DestinationAlarm(destination, loop: loop) { [weak self] in self?.observer?.destination($0, entered: $1)
+    }
     alarms[identity] = alarm
     alarm.set(at: time)
   }
@@ -147,6 +148,7 @@ package final class Transport {
     guard watchesDestinations else { return }
     if let retries = reports.availableRetries { observer?.destination(destination, availableRetries: retries) }
     if let state = reports.entered { observer?.destination(destination, entered: state) }
+    if let pause = reports.pause { observer?.destination(destination, pause: pause) }
     if let overload = reports.overload { observer?.destination(destination, overload: overload) }
   }
 

@@ -56,6 +56,8 @@ package protocol DestinationObserver: AnyObject {
   func destination(_ destination: Destination, entered state: OverloadState)
   /// The values of the destination's load control, at most once a second.
   func destination(_ destination: Destination, overload report: OverloadReport)
+  /// The destination has asked for a pause, or one goes on or is over; at most once a second, and at each beginning.
+  func destination(_ destination: Destination, pause report: PauseReport)
   /// An endpoint was ejected, or is back.
   func destination(_ destination: Destination, endpoint event: EndpointEvent)
 }
@@ -80,7 +82,9 @@ package protocol TransportObserver: DestinationObserver {
   func exchange(_ exchange: any TransportExchange, didDenyRetry reason: RetryDenial.Reason)
   /// A second attempt beside a slow one started, won, lost, or was denied.
   func exchange(_ exchange: any TransportExchange, hedge event: HedgeEvent)
-  /// Load control refused the exchange; nothing of its present attempt was sent.
+  /// An attempt has waited for its turn by the destination's pace, or was refused after the wait.
+  func exchange(_ exchange: any TransportExchange, waitedForPace seconds: Double)
+  /// Load control or the pace refused the exchange; nothing of its present attempt was sent.
   func exchange(_ exchange: any TransportExchange, wasShed reason: ShedReason)
   /// The caller has left before the exchange had settled. Not told of a caller that leaves before the exchange's first
   /// attempt.

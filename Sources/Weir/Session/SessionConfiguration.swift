@@ -56,6 +56,10 @@ public struct SessionConfiguration: Sendable {
   public var timeoutIntervalForRequest: TimeInterval = 60
   /// The deadline of a whole request from `resume()`: attempts, redirects, retry delays, adapters and refreshes.
   public var timeoutIntervalForResource: TimeInterval = 604_800
+  /// The limit in seconds of one attempt, from when it goes on the wire until the final head of its response is there; nil:
+  /// none. The times in which the server waits for the request's body do not count. ``Request/attemptTimeout(_:)`` comes
+  /// before it.
+  public var attemptTimeout: TimeInterval?
   /// The limit in seconds of name lookup, TCP and TLS together.
   public var connectTimeout: TimeInterval = 30
   /// The limit of attempts on the wire per destination; further attempts wait in order.
@@ -72,6 +76,9 @@ public struct SessionConfiguration: Sendable {
   /// ``httpMaximumConnectionsPerHost`` is the only limit. For services that answer callers of their own, and cancel
   /// requests whose caller has left, use `.default`. A batch of requests has no callers that give up, and no use for it.
   public var overload: OverloadSettings?
+  /// The pace of the attempts at each destination: a rate, and the pauses that it asks for; nil: attempts begin as soon as
+  /// they may.
+  public var pace: PaceSettings?
   /// The place where handlers without a queue argument run; default: the completion queue.
   public var handlerExecution = HandlerExecution.completionQueue
   /// The seconds after which idle pooled connections are closed.

@@ -49,6 +49,10 @@ extension SessionCore: TransportObserver {
     tell(exchange, { $0.exchange(exchange, hedge: event) }) { $0.request($1, hedge: event) }
   }
 
+  func exchange(_ exchange: any TransportExchange, waitedForPace seconds: Double) {
+    tell(exchange, { $0.exchange(exchange, waitedForPace: seconds) })
+  }
+
   func exchange(_ exchange: any TransportExchange, wasShed reason: ShedReason) {
     tell(exchange, { $0.exchange(exchange, wasShed: reason) }) { $0.request($1, wasShed: reason) }
   }
@@ -104,6 +108,10 @@ extension SessionCore: TransportObserver {
     tell({ $0.destination(destination, endpoint: event) }) {
       $0.session($1, endpointsOf: destination, event: event)
     }
+  }
+
+  func destination(_ destination: Destination, pause report: PauseReport) {
+    tell({ $0.destination(destination, pause: report) }, { _, _ in })
   }
 
   func destination(_ destination: Destination, overload report: OverloadReport) {

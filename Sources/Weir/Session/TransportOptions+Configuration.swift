@@ -76,6 +76,6 @@ extension DestinationControls {
   convenience init(_ configuration: SessionConfiguration) {
     self.init(
       retryBudget: configuration.retryBudget, circuitBreaker: configuration.circuitBreaker,
-      overload: configuration.overload)
+      overload: configuration.overload, pace: configuration.pace)
   }
 }

@@ -7,6 +7,8 @@ package struct TransferError: Error, Sendable, Hashable {
     case curl
     /// No byte moved for the silence timeout.
     case silence = "silence_timeout"
+    /// The attempt had no final head within its limit.
+    case attemptTimeout = "attempt_timeout"
     /// The response head is larger than the maximum.
     case headTooLarge = "head_too_large"
     case cancelled
@@ -104,6 +106,10 @@ extension TransferError {
 
   package static func silence(_ seconds: Double) -> TransferError {
     TransferError(.silence, message: "nothing was sent or received for \(seconds) s")
+  }
+
+  package static func attemptTimeout(_ seconds: Double) -> TransferError {
+    TransferError(.attemptTimeout, message: "the head of the response did not come within \(seconds) s")
   }
 
   package static func fileUnavailable(_ defect: FileDefect?) -> TransferError {

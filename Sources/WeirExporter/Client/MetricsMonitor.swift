@@ -239,6 +239,8 @@ extension MetricsMonitor: SharedTransportObserver {
     if event != .started { metrics.count(event.rawValue, in: families.hedges) }
   }
 
+  package func exchange(_ exchange: any TransportExchange, waitedForPace seconds: Double) {}
+
   package func exchange(_ exchange: any TransportExchange, wasShed reason: ShedReason) {
     metrics(of: exchange).shed[reason]?.increment()
   }
@@ -276,6 +278,8 @@ extension MetricsMonitor: SharedTransportObserver {
   }
 
   package func destination(_ destination: Destination, endpoint event: EndpointEvent) {}
+
+  package func destination(_ destination: Destination, pause report: PauseReport) {}
 
   package func destination(_ destination: Destination, overload report: OverloadReport) {
     destinations.metrics(of: destination).overload(report)

@@ -23,6 +23,7 @@ extension Forwarding: ExchangeRun {
   private func makeAttempt(_ number: Int) -> Attempt {
     let attempt = Attempt(transport: plan.transport, exchange: self, number: number)
     attempt.delegate = self
+    if let seconds = outgoing?.route.route.attemptTimeout { attempt.limit(to: seconds) }
     return attempt
   }
 
@@ -58,7 +59,8 @@ extension Forwarding: ExchangeRun {
     let transferFailure = failure?.transferFailure
     let facts = RetryRules.Failure(
       method: outgoing.method, status: attempt?.status, code: transferFailure?.code,
-      isDestinationRefused: transferFailure?.isDestinationRefused ?? false)
+      isDestinationRefused: transferFailure?.isDestinationRefused ?? false,
+      cause: RetryCause(transferFailure, wasSent: attempt?.wasSent ?? false), isKeyed: outgoing.isKeyed)
     return rules.decision(
       about: facts, isRetryable: rules.isRetryable(facts),
       retryCount: machine.retries - admission.connectRetries - (credential?.repairs ?? 0),
@@ -174,7 +176,7 @@ extension Forwarding: AttemptDelegate {
     attempt.noteLatency()
     let switches = head.status == 101 && attempt.hasSwitched
     // A switch that was asked for is a success.
-    attempt.answered(switches ? 200 : head.status)
+    attempt.answered(switches ? 200 : head.status, head)
     if head.status == 429, let destination { plan.log.limited(destination) }
     let isRepairable = head.status == 401 && isRepairable(attempt)
     // In a race it is no better than a failure.

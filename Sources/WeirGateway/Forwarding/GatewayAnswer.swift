@@ -32,6 +32,7 @@ struct GatewayAnswer: Equatable, Sendable {
     /// The value of X-No-Retry.
     var kind: String {
       switch self {
+      case .load(.paused), .load(.pace): ShedReason.pace.rawValue
       case .load: ShedReason.overload.rawValue
       case .credential: "credential"
       }
@@ -111,6 +112,8 @@ struct GatewayAnswer: Equatable, Sendable {
     case .overload: "the upstream gets more requests than it can answer in time"
     case .waited: "the upstream gets more requests than it can answer in time; this one has waited for too long"
     case .silent: "the upstream has ceased to answer"
+    case .paused: "the upstream has asked for a pause"
+    case .pace: "more requests wait for the upstream than its pace allows in time"
     }
   }
 

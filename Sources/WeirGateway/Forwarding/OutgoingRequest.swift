@@ -72,6 +72,17 @@ final class OutgoingRequest {
     followsRules && route.rules != nil || route.mayConnectElsewhere || route.credential != nil
   }
 
+  /// Whether the request may be sent again whatever its method, as it has exactly one Idempotency-Key and the route says so
+  /// (draft-ietf-httpapi-idempotency-key-header).
+  var isKeyed: Bool {
+    guard route.route.retry.idempotencyKey else { return false }
+    var keys: [Int] = []
+    "Idempotency-Key".withOctets { name in
+      fields.forEach { if $0.equalsIgnoringCase(name) { keys.append($1.count) } }
+    }
+    return keys.count == 1 && keys != [0]
+  }
+
   /// The transfer of one attempt.
   var spec: TransferSpec {
     let body: TransferBody =

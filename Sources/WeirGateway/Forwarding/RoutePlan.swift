@@ -74,10 +74,12 @@ final class RoutePlan: Sendable {
     controls =
       if let named {
         DestinationControls(
-          retryBudget: named.retryBudget, circuitBreaker: named.circuitBreaker, overload: named.overload)
+          retryBudget: named.retryBudget, circuitBreaker: named.circuitBreaker, overload: named.overload,
+          pace: named.pace)
       } else {
         DestinationControls(
-          retryBudget: route.retry.budget, circuitBreaker: route.circuitBreaker, overload: route.overload)
+          retryBudget: route.retry.budget, circuitBreaker: route.circuitBreaker, overload: route.overload,
+          pace: route.pace)
       }
     timeout = route.timeout / .seconds(1)
     uploads = maker.uploads(of: upstream)
@@ -175,14 +177,15 @@ extension ControlGauges {
 }
 
 extension RetryRules {
-  /// The rules of a route; nil if they allow no retry. The first retry comes within 100 ms, and each later one within
-  /// twice the time of the one before, at random, so that the clients of a failing upstream don't come back all at
-  /// once.
+  /// The rules of a route; nil if they allow no retry. Delays are drawn at random, so that the clients of a failing upstream
+  /// don't come back all at once.
   fileprivate init?(_ rules: RouteRetryRules) {
     guard rules.limit > 0 else { return nil }
     self.init(
       limit: UInt(clamping: rules.limit), methods: rules.methods, statusCodes: rules.statusCodes,
-      codes: Self.transientCodes, backoff: RetryBackoff(base: 2, scale: 0.1, jitter: .full, maximumDelay: 10),
-      finalResponseFields: rules.finalResponseFields)
+      codes: Self.transientCodes,
+      backoff: RetryBackoff(
+        base: 2, scale: rules.backoff.base, jitter: .full, maximumDelay: rules.backoff.maximum),
+      finalResponseFields: rules.finalResponseFields, causes: rules.causes)
   }
 }

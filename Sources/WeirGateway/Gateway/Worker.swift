@@ -147,6 +147,10 @@ private final class UpstreamObserver: DestinationObserver {
     metrics?.destination(destination, entered: state)
   }
 
+  func destination(_ destination: Destination, pause report: PauseReport) {
+    metrics?.destination(destination, pause: report)
+  }
+
   func destination(_ destination: Destination, endpoint event: EndpointEvent) { log.note(event, of: destination) }
 
   func destination(_ destination: Destination, overload report: OverloadReport) {

@@ -1,5 +1,6 @@
 import Synchronization
 import WeirIO
+import WeirTransport
 
 /// The buckets of one rate limit, which all workers share.
 ///
@@ -97,4 +98,8 @@ extension Array {
     // The tables within a shard go by the other end of the fingerprint.
     self[count == 1 ? 0 : Int(fingerprint >> 60)]
   }
+}
+
+extension TokenBucket.Terms {
+  init(_ limit: RateLimit) { self.init(limit.rate.count, per: limit.rate.period, burst: limit.burst) }
 }

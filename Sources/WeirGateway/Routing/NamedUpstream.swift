@@ -22,6 +22,8 @@ package struct NamedUpstream: Sendable, Equatable {
   package var circuitBreaker: CircuitBreaker?
   /// Nil if load control is off.
   package var overload: OverloadSettings? = .default
+  /// Nil if attempts begin as soon as they may.
+  package var pace: PaceSettings?
   package var destinationPolicy = DestinationPolicy.any
   /// The name of the credential of requests that have none by their route; nil for none.
   package var credential: String?

@@ -1,6 +1,7 @@
-package import Weir
+import Weir
 import WeirHTTP
 import WeirServer
+package import WeirTransport
 
 /// A rule for requests: those that it matches, how they are answered, and how they are sent to an upstream.
 package struct Route: Sendable, Equatable {
@@ -21,6 +22,8 @@ package struct Route: Sendable, Equatable {
   package var responseHeaders = HeaderRules()
   /// The time limit of a forwarded request: of all attempts and the waiting between them.
   package var timeout = defaultTimeout
+  /// Seconds that an attempt may take to the head of its response; nil for as long as the request may.
+  package var attemptTimeout: Double?
   /// Whether the timeout ends with the head of a response; nil if it does for Server-Sent Events alone.
   package var streaming: Bool?
   /// Seconds without a byte, 0 for any number; nil for what the upstream says.
@@ -30,6 +33,8 @@ package struct Route: Sendable, Equatable {
   package var circuitBreaker: CircuitBreaker?
   /// The load control of the upstream; nil if it is off.
   package var overload: OverloadSettings? = .default
+  /// The pace of the attempts at the upstream; nil if there is none.
+  package var pace: PaceSettings?
   /// The plan for a second attempt beside a slow one; nil if there is none.
   package var hedge: HedgePlan?
   /// The addresses of the upstream that may be connected to.
@@ -108,6 +113,23 @@ package struct RouteRetryRules: Sendable, Equatable {
   package var finalResponseFields = RetryPolicy.defaultFinalResponseFields
   /// If true, a request that says that it is already its sender's retry is not retried.
   package var unlessRetried = true
+  /// The largest body that is kept so that it can be sent again, in bytes.
+  package var keptBytes = defaultKeptBytes
+  /// The delays before retries.
+  package var backoff = RouteBackoff()
+  /// Whether a request with an Idempotency-Key is retried whatever its method.
+  package var idempotencyKey = false
+  /// The causes of failures that are retried.
+  package var causes = RetryCause.all
+
+  static let defaultKeptBytes = 64 << 10
+}
+
+/// The delays before retries, each drawn from 0 to a time that doubles. Times are in seconds.
+package struct RouteBackoff: Sendable, Equatable {
+  /// The longest delay before the first retry.
+  package var base = 0.1
+  package var maximum = 10.0
 }
 
 /// The protocols to which clients and upstreams of a route may switch, and the limits of the tunnels that follow.

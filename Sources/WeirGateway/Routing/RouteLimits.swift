@@ -1,3 +1,5 @@
+import WeirTransport
+
 /// The limits on a route's requests: how many may come, and how many may be under way.
 package struct RouteLimits: Sendable, Equatable {
   static let mostRates = 4
@@ -34,8 +36,8 @@ package enum LimitKey: Sendable, Hashable {
 
 /// A rate at which requests may come, with a burst: a token bucket.
 package struct RateLimit: Sendable, Equatable {
-  static let mostPerSecond = 1_000_000
-  static let bursts = 1...1_000_000
+  static let mostPerSecond = TokenBucket.Terms.mostPerSecond
+  static let bursts = TokenBucket.Terms.bursts
 
   /// The name, unique within the route; a label of metrics.
   package var name: String

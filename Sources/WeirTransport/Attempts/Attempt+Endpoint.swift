@@ -41,10 +41,10 @@ extension Attempt {
   func isAtSlowEndpoint(at now: MonotonicTime) -> Bool { selection?.endpoint.isMuchSlower(at: now) ?? false }
 
   /// Tells the endpoint of the final head.
-  func tellEndpoint(status: Int, at now: MonotonicTime) {
+  func tellEndpoint(failed: Bool, at now: MonotonicTime) {
     guard let began = selection?.began else { return }
     let seconds = now.seconds(since: began)
-    tellEndpoint(Self.isFailure(status) ? .failed(after: seconds) : .answered(firstByteAfter: seconds), at: now)
+    tellEndpoint(failed ? .failed(after: seconds) : .answered(firstByteAfter: seconds), at: now)
   }
 
   /// Tells the endpoint of an end without a final head.
@@ -55,9 +55,8 @@ extension Attempt {
     case .withdrawn: tellEndpoint(.withdrawn, at: now)
     case .callerGaveUp: tellEndpoint(.givenUp(after: seconds), at: now)
     case .failed, .timedOut:
-      let isUnsent = report.phases[.send] == nil && report.phases[.processing] == nil
-      couldNotConnect = isUnsent
-      tellEndpoint(isUnsent ? .connectFailed(after: seconds) : .failed(after: seconds), at: now)
+      couldNotConnect = report.isUnsent
+      tellEndpoint(report.isUnsent ? .connectFailed(after: seconds) : .failed(after: seconds), at: now)
     }
   }
 

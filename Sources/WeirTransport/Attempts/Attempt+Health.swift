@@ -1,4 +1,5 @@
 import WeirCurl
+package import WeirHTTP
 import WeirIO
 
 // An attempt's questions to its destination's circuit, and its reports to the circuit and to load control.
@@ -72,13 +73,17 @@ extension Attempt {
 
   /// Tells the destination of the final head. How the body goes, and how soon the receiver takes it, says nothing about
   /// the destination's health.
-  package func answered(_ status: Int) {
+  ///
+  /// - Parameter head: Nil for a head that asks for no pause.
+  package func answered(_ status: Int, _ head: ResponseHead? = nil) {
     hasAnswered = true
+    if limit != nil { steerClock() }
     let ticket = lease.takePass()
-    guard pass != nil || ticket != nil || selection != nil else { return }
+    guard pass != nil || ticket != nil || selection != nil || controls.pace != nil else { return }
     let now = MonotonicTime.now
-    tellEndpoint(status: status, at: now)
-    if pass != nil { end(Self.isFailure(status) ? .failed : .succeeded, at: now) }
+    let failed = !obeys(status, head, at: now) && Self.isFailure(status)
+    tellEndpoint(failed: failed, at: now)
+    if pass != nil { end(failed ? .failed : .succeeded, at: now) }
     if let ticket {
       tell(lease.destination?.control(at: now) { $0.answered(ticket, status: status, at: now) })
     }

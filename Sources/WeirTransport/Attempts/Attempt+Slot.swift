@@ -1,9 +1,9 @@
 import WeirCurl
 package import WeirIO
 
-// An attempt's way to its first slot, by the queue of its destination or by load control.
+// An attempt's way to its first slot, by the queue of its destination or by load control. Its turn by the pace comes before.
 extension Attempt {
-  func ask() {
+  func askForSlot() {
     let now = MonotonicTime.now
     if let rejection = passCircuit(at: now) { return reject(withdrawn: rejection) }
     let start = admission.takeStart(isObserved: transport.watchesDestinations)
@@ -16,7 +16,7 @@ extension Attempt {
     case .granted: granted(machine.question, now)
     case .waiting: startTimer(seconds: transport.limits.admissionTimeout)
     case .queueFull: reject(.queueFull)
-    case .refused(let reason): shed(reason)
+    case .refused(let reason): shed(reason, retryAfter: Self.repeatAfter)
     }
     tell(answer.entered)
   }
@@ -36,15 +36,15 @@ extension Attempt {
     guard machine.awaits(question) else { return }
     stopTimer()
     perform(machine.withdraw())
-    shed(reason)
+    shed(reason, retryAfter: Self.repeatAfter)
   }
 
-  /// Seconds after which a refused request may be repeated.
+  /// Seconds after which a request that load control refused may be repeated.
   private static let repeatAfter = 1.0
 
-  private func shed(_ reason: ShedReason) {
+  func shed(_ reason: ShedReason, retryAfter: Double) {
     exchange.observer?.exchange(exchange, wasShed: reason)
-    reject(.overloaded(reason: reason, retryAfter: Self.repeatAfter))
+    reject(.overloaded(reason: reason, retryAfter: retryAfter))
   }
 
   /// The destination has a slot for the attempt. If the attempt no longer waits, or the caller has just cancelled, the
@@ -57,7 +57,10 @@ extension Attempt {
         lease.giveBack()
         return reject(withdrawn: rejection)
       }
-      guard let delegate, delegate.attemptMayStart(self) else { return lease.giveBack() }
+      guard let delegate, delegate.attemptMayStart(self) else {
+        if turn != nil { returnTurn() }
+        return lease.giveBack()
+      }
       stopTimer()
     } else {
       if let waited = lease.waited(until: now) { costs.waited(waited) }
@@ -68,6 +71,7 @@ extension Attempt {
   }
 
   func withdraw() {
+    if turn != nil, !machine.hasStarted { returnTurn() }
     tell(lease.withdraw(cancelReason))
     if !machine.hasStarted { stopTimer() }
   }
@@ -82,7 +86,9 @@ extension Attempt {
 
 extension Attempt: TimerHandler {
   package func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
-    if machine.stage == .draining {
+    if let limit, timer === limit.timer {
+      limitIsReached(limit)
+    } else if machine.stage == .draining {
       unwanted.isGivenUp = true
       delegate?.attemptReceiverIsLate(self)
     } else if machine.hasStarted {

@@ -23,10 +23,16 @@ package final class Attempt {
   @exclusivity(unchecked) package private(set) var status: Int?
   /// The pass that the circuit gave; nil without a circuit.
   @exclusivity(unchecked) var pass: Circuit.Pass?
+  /// The turn by the destination's pace; nil without one.
+  @exclusivity(unchecked) var turn: PaceTurn?
+  /// The limit on its time; nil without one.
+  @exclusivity(unchecked) var limit: AttemptLimit?
   /// The endpoint that was selected for it, if its destination has a set of them.
   @exclusivity(unchecked) var selection: EndpointSelection?
   /// Whether it failed before anything was sent to its endpoint.
   @exclusivity(unchecked) var couldNotConnect = false
+  /// Whether anything of it had been sent when it ended.
+  @exclusivity(unchecked) package private(set) var wasSent = false
   /// Whether its final head has come.
   @exclusivity(unchecked) package internal(set) var hasAnswered = false
   /// How the attempt ends, if it is ended from outside before its final head.
@@ -86,6 +92,7 @@ package final class Attempt {
     }
     if actions.contains(.cancelTransfer) { transfer?.cancel() }
     if actions.contains(.conclude) { delegate?.attemptConcludes(self) }
+    if limit != nil { steerClock() }
     if actions.contains(.end) { delegate?.attemptWasCancelled(self) }
   }
 
@@ -126,6 +133,10 @@ package final class Attempt {
 
   /// More of the request's body is there. An attempt without a slot sends it once it has one again.
   package func bodyArrived() {
+    if let limit, limit.awaitsBody {
+      limit.awaitsBody = false
+      steerClock()
+    }
     if machine.sends { transfer?.resumeSending() }
   }
 
@@ -150,6 +161,7 @@ package final class Attempt {
     let now = MonotonicTime.now
     // If another thread has opened the circuit since the hedge was granted, the attempt's end does not count.
     _ = passCircuit(at: now)
+    if controls.pace != nil { takesRivalTurn() }
     lease.joins(hasControl: controls.overload != nil, at: now)
     perform(machine.granted())
   }
@@ -170,6 +182,7 @@ package final class Attempt {
   package func lose() {
     isLost = true
     stopTimer()
+    if let limit { transport.loop.cancel(limit.timer) }
     guard let transfer else { return }
     // Without the latencies of slow attempts the quantile would fall, and ever more attempts would be hedged. One that has
     // failed, or was not sent, tells nothing of how long a head takes.
@@ -211,6 +224,7 @@ package final class Attempt {
     if !machine.hasStarted { begin() }
     machine.hopStarts()
     unwanted = UnwantedBody()
+    if limit != nil { steerClock() }
   }
 
   private func begin() {
@@ -293,6 +307,9 @@ package final class Attempt {
     decideHedge(.lost)
     if !hasStarted { costs = AttemptCosts(queue: lease.waited(until: now), now: now) }
     let report = costs.report(now: now, status: status)
+    wasSent = !report.isUnsent
+    if let limit { transport.loop.cancel(limit.timer) }
+    if turn != nil { endTurn(at: now) }
     if hearsOfEnds { tellEnd(failure(), report, at: now) }
     leaveEndpoint(at: now)
     delegate = nil
@@ -353,7 +370,12 @@ extension Attempt: TransferDelegate {
 
   package func transfer(_ transfer: any TransferHandle, provideBody buffer: UnsafeMutableRawBufferPointer) -> BodySupply
   {
-    delegate?.attempt(self, provideBody: buffer) ?? .failed
+    let supply = delegate?.attempt(self, provideBody: buffer) ?? .failed
+    if let limit, case .pause = supply {
+      limit.awaitsBody = true
+      steerClock()
+    }
+    return supply
   }
 
   package func transferRewindBody(_ transfer: any TransferHandle) -> Bool {
@@ -370,7 +392,7 @@ extension Attempt: TransferDelegate {
     self.transfer = nil
     if isLost { return }
     stopTimer()
-    delegate?.attempt(self, didFinish: error, report)
+    delegate?.attempt(self, didFinish: limit.map { $0.judged(error) } ?? error, report)
   }
 }
 

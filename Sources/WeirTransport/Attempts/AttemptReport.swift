@@ -21,6 +21,9 @@ package struct AttemptReport: Sendable, Hashable {
   package var staleConnectionRetries = 0
 
   package init() {}
+
+  /// Whether nothing of the request was sent.
+  var isUnsent: Bool { phases[.send] == nil && phases[.processing] == nil }
 }
 
 /// The costs of an attempt so far, its redirect hops summed.

@@ -58,8 +58,8 @@ extension DestinationReports: TimerHandler {
   }
 }
 
-/// Wakes the load control of one destination while attempts of this loop may wait for it. Bound to the loop.
-final class OverloadAlarm {
+/// Wakes the pace and the load control of one destination while attempts of this loop may wait for them. Bound to the loop.
+final class DestinationAlarm {
   let destination: DestinationState
   private let loop: EventLoop
   private let tell: (Destination, OverloadState) -> Void
@@ -81,10 +81,11 @@ final class OverloadAlarm {
   func cancel() { loop.cancel(timer) }
 }
 
-extension OverloadAlarm: TimerHandler {
+extension DestinationAlarm: TimerHandler {
   func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
+    let turn = destination.wokePace(at: now)
     let (entered, next) = destination.wokeOverload(at: now)
     if let entered { tell(destination.destination, entered) }
-    if let next { set(at: next) }
+    for time in [turn, next].compactMap(\.self) { set(at: time) }
   }
 }

@@ -55,6 +55,8 @@ package final class DestinationState: Sendable {
 
   package let destination: Destination
   let fields: Mutex<Fields>
+  /// Nil until an attempt comes with a pace.
+  let pace = Mutex<PaceGate?>(nil)
   /// Nil, and not consulted, until a request hedges by a quantile.
   private let latencies = Mutex<RecentLatencies?>(nil)
   private let watchesLatencies = Atomic(false)
@@ -232,6 +234,8 @@ package final class DestinationState: Sendable {
     var entered: OverloadState?
     /// Whether there is nothing left to report. If so, the next request's session begins to report again.
     var areLast = false
+    /// The pauses of its pace; nil if there is nothing new.
+    var pause: PauseReport?
   }
 
   /// Seconds without a request after which load control forgets the destination.
@@ -243,9 +247,10 @@ package final class DestinationState: Sendable {
   ///
   /// - Parameter isOneOfMany: Whether the session reports on more destinations than a table remembers.
   func takeReports(at now: MonotonicTime, isOneOfMany: Bool = false) -> Reports {
+    let pause = pace.withLock { $0?.takeReport(at: now) }
     let memory = isOneOfMany ? Self.shortOverloadMemory : Self.overloadMemory
     let (reports, answers) = fields.withLock { fields in
-      var reports = Reports()
+      var reports = Reports(pause: pause)
       let window = fields.reportedBudget?.boundedWindow ?? RetryBudget.windows.lowerBound
       let isQuiet = fields.retries.isQuiet(for: window, at: now)
       if let budget = fields.reportedBudget, !isQuiet || !fields.isBudgetSettled {
@@ -264,7 +269,7 @@ package final class DestinationState: Sendable {
         reports.overload?.limit = fields.admission.slots
         reports.overload?.used = 0
       }
-      reports.areLast = isQuiet && fields.gate == nil
+      reports.areLast = isQuiet && fields.gate == nil && pause?.left ?? 0 == 0
       if reports.areLast { fields.isWatched = false }
       return (reports, answers)
     }

@@ -19,6 +19,8 @@ package final class ExchangeAdmission {
   package var connectRetries: Int { endpointHistory?.connectRetries ?? 0 }
   /// The name of the endpoint to which the last attempt went; nil without one.
   package var lastEndpoint: String? { endpointHistory?.last?.name }
+  /// The turn that was taken for a second attempt, until that begins.
+  @exclusivity(unchecked) var rivalTurn: PaceMachine.Ticket?
   @exclusivity(unchecked) private var kept: AnyObject?
   /// Whether the exchange counts as started at its destination.
   @exclusivity(unchecked) private var isCounted = false
@@ -64,8 +66,12 @@ package final class ExchangeAdmission {
     return state.isRejecting(at: now)
   }
 
-  /// The verdict on a retry that rules or retriers wish for: what the body, the deadline, the circuit, load control and
-  /// the budget say, in this order, so that a retry that is denied for another reason costs no budget.
+  /// The priority in the queue for a turn: the caller's counts where it does for load control.
+  var pacePriority: Int { controls.overload?.priority ?? false ? priority : 3 }
+
+  /// The verdict on a retry that rules or retriers wish for: what the body, the deadline, the circuit, load control, the
+  /// pace and the budget say, in this order, so that a retry that is denied for another reason costs no budget. Its turn is
+  /// taken when it begins.
   ///
   /// - Parameter isFree: Whether the retry needs no budget, as it is no sign of a destination in trouble.
   package func verdict(
@@ -73,10 +79,16 @@ package final class ExchangeAdmission {
     isFree: () -> Bool = { false }
   ) -> RetryDecision {
     let decision = wish.permitted(canReplayBody: canReplayBody, deadline: deadline, now: now)
-    guard case .retry = decision, let state else { return decision }
+    guard case .retry(let delay, _, _, _) = decision, let state else { return decision }
     if isRejected(at: now) { return .deny(.breaker) }
-    if isFree() { return decision }
-    if controls.overload != nil, !state.allowsRetry { return .deny(.overload) }
+    let isFree = isFree()
+    if !isFree, controls.overload != nil, !state.allowsRetry { return .deny(.overload) }
+    if let pace = controls.pace,
+      !state.allowsRetry(by: pace, after: delay, until: deadline, isRepair: isFree, at: now)
+    {
+      return .deny(.pace)
+    }
+    if isFree { return decision }
     return state.grantsRetry(by: retryBudget, at: now) ? decision : .deny(.budget)
   }
 
@@ -90,7 +102,10 @@ package final class ExchangeAdmission {
   package func takesHedge(at now: MonotonicTime = .now) -> Bool {
     guard let state else { return true }
     guard !isRejected(at: now), state.takePlaceBeside() else { return false }
-    if state.grantsRetry(by: retryBudget, at: now) { return true }
+    if let pace = controls.pace { rivalTurn = state.takeTurn(pace, at: now) }
+    let hasTurn = controls.pace == nil || rivalTurn != nil
+    if hasTurn, state.grantsRetry(by: retryBudget, at: now) { return true }
+    if let turn = rivalTurn.take() { state.leavePace(turn, at: now) }
     state.release()
     return false
   }
@@ -113,12 +128,16 @@ package final class DestinationControls: Sendable {
   package let circuitBreaker: CircuitBreaker?
   /// Nil means that the number of slots is the only limit.
   package let overload: OverloadSettings?
+  /// Nil means that attempts begin as soon as they may.
+  package let pace: PaceSettings?
 
   package init(
-    retryBudget: RetryBudget?, circuitBreaker: CircuitBreaker? = nil, overload: OverloadSettings? = nil
+    retryBudget: RetryBudget?, circuitBreaker: CircuitBreaker? = nil, overload: OverloadSettings? = nil,
+    pace: PaceSettings? = nil
   ) {
     self.retryBudget = retryBudget
     self.circuitBreaker = circuitBreaker
     self.overload = overload
+    self.pace = pace
   }
 }

@@ -46,6 +46,7 @@ extension EndpointRoster {
           ejections: [
             .consecutive: endpoint.ejections(.consecutive),
             .ratio: endpoint.ejections(.ratio),
+            .retryAfter: endpoint.ejections(.retryAfter),
           ])
       })
   }
@@ -116,4 +117,6 @@ public enum EjectionReason: String, Sendable, CaseIterable {
   case consecutive
   /// Too large a share of the attempts in the window failed.
   case ratio
+  /// It has answered 503 with `Retry-After`, which is obeyed (``PaceSettings/obey``).
+  case retryAfter = "retry_after"
 }

@@ -15,10 +15,12 @@ struct EndpointRoster: Sendable {
     /// Its part of the latencies' sum; nil while it is not in it.
     var latencyPart: Double?
     var slowStart: MonotonicTime?
+    /// Until when it is left out, as it has asked for that; nil once an attempt that began later has ended.
+    var pause: MonotonicTime?
 
     var availability: EndpointAvailability {
       if !health.isHealthy { return .unhealthy }
-      if let until = record?.until { return .ejected(until: until) }
+      if let until = [record?.until, pause].compactMap(\.self).max() { return .ejected(until: until) }
       return slowStart.map { .slowStart(since: $0) } ?? .available
     }
   }
@@ -127,15 +129,33 @@ struct EndpointRoster: Sendable {
     if now >= nextRound { goRound(at: now) }
     guard let failed = note(ending, index, at: now) else {
       // The next request may try the endpoint in place of one that was withdrawn.
-      if let until = members[index].record?.until, began >= until { publish(index) }
+      if case .ejected(let until) = members[index].availability, began >= until { publish(index) }
       return nil
     }
+    if let until = members[index].pause, began >= until { endPause(of: index, at: now) }
     let tier = members[index].tier
     guard members[index].record != nil, detectors.indices.contains(tier) else { return nil }
     let change = members[index].record.changed {
       detectors[tier].ended(&$0, failed: failed, began: began, random: random, at: now)
     }
     return change.map { event($0, index, at: now) }
+  }
+
+  /// Leaves an endpoint out, unless no other one is available.
+  mutating func leavesOut(_ endpoint: Endpoint, for seconds: Double, at now: MonotonicTime) -> EndpointEvent? {
+    let index = endpoint.place
+    guard members.indices.contains(index),
+      members.indices.contains(where: { $0 != index && members[$0].availability.isAvailable })
+    else { return nil }
+    members[index].pause = max(members[index].pause ?? now, now.advanced(bySeconds: seconds))
+    return event(.ejected(.retryAfter, seconds: seconds), index, at: now)
+  }
+
+  private mutating func endPause(of index: Int, at now: MonotonicTime) {
+    members[index].pause = nil
+    publish(index)
+    count(members[index].tier)
+    sumUp(at: now)
   }
 
   /// An active check has ended.
@@ -218,6 +238,7 @@ struct EndpointRoster: Sendable {
   private mutating func goRound(at now: MonotonicTime) {
     nextRound = now.advanced(bySeconds: Self.round)
     for index in members.indices {
+      if let until = members[index].pause, until <= now { members[index].pause = nil }
       guard let since = members[index].slowStart, now.seconds(since: since) >= settings.boundedSlowStart else {
         continue
       }

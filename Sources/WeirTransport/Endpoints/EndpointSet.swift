@@ -147,6 +147,15 @@ package final class EndpointSet: Sendable {
     return event
   }
 
+  /// Leaves an endpoint out for so many seconds, as it has asked for that.
+  ///
+  /// - Returns: The event, for logs and metrics; nil if no other endpoint is available, and nothing changes.
+  func leavesOut(_ endpoint: Endpoint, for seconds: Double, at now: MonotonicTime) -> EndpointEvent? {
+    let event = fields.withLock { $0.roster.leavesOut(endpoint, for: seconds, at: now) }
+    if event != nil { tellAvailable() }
+    return event
+  }
+
   /// Tells the result of an active check. A good one ends an ejection.
   ///
   /// - Returns: The changes, for logs and metrics.

@@ -37,6 +37,7 @@ package final class Endpoint: Sendable {
   private let failureCount = Atomic<Int>(0)
   private let consecutiveCount = Atomic<Int>(0)
   private let ratioCount = Atomic<Int>(0)
+  private let retryAfterCount = Atomic<Int>(0)
 
   /// - Parameter connections: The tag of its connections.
   init(
@@ -120,6 +121,7 @@ package final class Endpoint: Sendable {
     switch reason {
     case .consecutive: consecutiveCount.load(ordering: .relaxed)
     case .ratio: ratioCount.load(ordering: .relaxed)
+    case .retryAfter: retryAfterCount.load(ordering: .relaxed)
     }
   }
 
@@ -127,6 +129,7 @@ package final class Endpoint: Sendable {
     switch reason {
     case .consecutive: consecutiveCount.wrappingAdd(1, ordering: .relaxed)
     case .ratio: ratioCount.wrappingAdd(1, ordering: .relaxed)
+    case .retryAfter: retryAfterCount.wrappingAdd(1, ordering: .relaxed)
     }
   }
 

@@ -51,7 +51,7 @@ package enum Rejection: Hashable, Sendable {
   case queueFull
   /// The attempt waited for too long.
   case admissionTimeout
-  /// Load control refused the attempt; seconds after which the request may be repeated.
+  /// Load control or the pace refused the attempt; seconds after which the request may be repeated.
   case overloaded(reason: ShedReason, retryAfter: Double)
   /// The destination has no endpoint.
   case noEndpoint
@@ -61,6 +61,8 @@ package enum Rejection: Hashable, Sendable {
     case .circuitOpen: "circuit_open"
     case .queueFull: "queue_full"
     case .admissionTimeout: "admission_timeout"
+    case .overloaded(.paused, _): "paused"
+    case .overloaded(.pace, _): "pace"
     case .overloaded: "overloaded"
     case .noEndpoint: "no_endpoint"
     }
@@ -78,12 +80,16 @@ package enum Rejection: Hashable, Sendable {
     case .overloaded(.waited, _):
       "The destination gets more requests than it can answer in time (overload); the request has waited for too long."
     case .overloaded(.silent, _): "The destination has ceased to answer (overload.silence)."
+    case .overloaded(.paused, let delay):
+      "The destination has asked for a pause (pace.obey) that ends later than a request waits (pace.wait), in \(delay) s."
+    case .overloaded(.pace, let delay):
+      "The destination gets more requests than its pace allows (pace.rate); the next turn comes in \(delay) s."
     case .noEndpoint: "The destination has no endpoint to go to (endpoints)."
     }
   }
 }
 
-/// Why load control refused an attempt (``OverloadSettings``), of which nothing was sent.
+/// Why load control (``OverloadSettings``) or the pace (``PaceSettings``) refused an attempt, of which nothing was sent.
 @nonexhaustive
 public enum ShedReason: String, Sendable, Hashable, CaseIterable {
   /// So many requests wait already that this one would have waited longer than it may.
@@ -92,6 +98,10 @@ public enum ShedReason: String, Sendable, Hashable, CaseIterable {
   case waited
   /// The destination has ceased to answer.
   case silent
+  /// The destination has asked for a pause, which would take longer than the request may wait.
+  case paused
+  /// So many requests wait for their turn that this one would have waited longer than it may.
+  case pace
 }
 
 /// How an attempt ended without a final head.

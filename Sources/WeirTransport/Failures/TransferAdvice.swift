@@ -59,6 +59,7 @@ package struct TransferAdvice {
     switch error.kind {
     case .silence where hasOwnTimeout: "the URL request's timeoutInterval"
     case .silence: named("timeoutIntervalForRequest", upstream: "silenceTimeout", probe: "--timeout")
+    case .attemptTimeout: "attemptTimeout"
     case .headTooLarge where error.message.contains("interim"): "at most \(ResponseHead.mostInterim)"
     case .headTooLarge: "\(options.maximumHeaderSize) bytes"
     case .tunnelRefused: "proxy"

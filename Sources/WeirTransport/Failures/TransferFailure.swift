@@ -12,6 +12,8 @@ package struct TransferFailure: Error, Hashable, Sendable {
   package var isDestinationRefused = false
   /// Whether the failure is a defect of this process, and says nothing about the server.
   package var isOwnDefect: Bool
+  /// Whether a limit on a silence or on the attempt's time was reached, and not one on the connection alone.
+  package var isTimeLimit = false
 
   package init(_ code: FailureCode, _ text: String) {
     self.code = code
@@ -25,6 +27,7 @@ package struct TransferFailure: Error, Hashable, Sendable {
     text = advice.text(of: error)
     curlCode = error.code
     isDestinationRefused = error.kind == .addressRefused
+    isTimeLimit = error.kind == .silence || error.kind == .attemptTimeout
     isOwnDefect = code == .cannotLoadFromNetwork || error.isOwnDefect
   }
 }
@@ -33,7 +36,7 @@ extension FailureCode {
   init(_ error: TransferError) {
     switch error.kind {
     case .curl: self.init(error.code, text: error.message, error.certificateDefect)
-    case .silence: self = .timedOut
+    case .silence, .attemptTimeout: self = .timedOut
     case .headTooLarge: self = .dataLengthExceedsMaximum
     case .cancelled, .stopped, .engineClosed: self = .cancelled
     case .lengthMismatch, .engineFailed, .connectionLost: self = .networkConnectionLost

@@ -72,6 +72,7 @@ struct OverloadMachine: Sendable {
       case .overload: overload += 1
       case .waited: waited += 1
       case .silent: silent += 1
+      case .paused, .pace: break
       }
     }
   }

@@ -60,6 +60,9 @@ public struct RetryDenial: Hashable, Sendable {
     case breaker
     /// The destination is overloaded or silent (``OverloadSettings``). No retrier is asked about further retries.
     case overload
+    /// The retry would have waited too long for its turn by the destination's pace (``PaceSettings``). No retrier is asked
+    /// about further retries.
+    case pace
     /// A retry policy's ``RetryPolicy/retryLimit`` is used up.
     case limit
     /// The retry would have started after the request's deadline, or the server's `Retry-After` goes beyond the
@@ -84,7 +87,7 @@ public struct RetryDenial: Hashable, Sendable {
 
 extension RetryDenial.Reason {
   /// Whether the reason lies in the state of the destination and not in the request.
-  package var isDestinations: Bool { self == .budget || self == .breaker || self == .overload }
+  package var isDestinations: Bool { self == .budget || self == .breaker || self == .overload || self == .pace }
 }
 
 /// The field that tells the receiver of a request how often the request was retried before.

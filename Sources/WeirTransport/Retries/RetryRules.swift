@@ -11,10 +11,12 @@ package struct RetryRules: Sendable, Hashable {
   let respectsRetryAfter: Bool
   /// Fields whose presence makes a response final.
   let finalResponseFields: [String]
+  /// The causes of failures that are retried.
+  let causes: Set<RetryCause>
 
   package init(
     limit: UInt, methods: Set<String>, statusCodes: Set<Int>, codes: Set<FailureCode>, backoff: RetryBackoff,
-    respectsRetryAfter: Bool = true, finalResponseFields: [String] = []
+    respectsRetryAfter: Bool = true, finalResponseFields: [String] = [], causes: Set<RetryCause> = RetryCause.all
   ) {
     self.limit = limit
     self.methods = methods
@@ -23,6 +25,7 @@ package struct RetryRules: Sendable, Hashable {
     self.backoff = backoff
     self.respectsRetryAfter = respectsRetryAfter
     self.finalResponseFields = finalResponseFields
+    self.causes = causes
   }
 
   /// The facts about a failed attempt on which the decision depends.
@@ -32,12 +35,21 @@ package struct RetryRules: Sendable, Hashable {
     let status: Int?
     /// Nil if no transfer failed.
     let code: FailureCode?
+    /// Nil if it is not known.
+    let cause: RetryCause?
+    /// Whether the request may be sent again whatever its method, as the server knows it by a key.
+    let isKeyed: Bool
 
     /// - Parameter isDestinationRefused: Whether the destination policy refused to connect, which no rule retries.
-    package init(method: String?, status: Int?, code: FailureCode? = nil, isDestinationRefused: Bool = false) {
+    package init(
+      method: String?, status: Int?, code: FailureCode? = nil, isDestinationRefused: Bool = false,
+      cause: RetryCause? = nil, isKeyed: Bool = false
+    ) {
       self.method = method
       self.status = status
       self.code = isDestinationRefused ? nil : code
+      self.cause = cause
+      self.isKeyed = isKeyed
     }
   }
 
@@ -52,7 +64,7 @@ package struct RetryRules: Sendable, Hashable {
 
   /// Whether the failure is worth another attempt: a retryable status, or an error with a retryable code.
   package func isRetryable(_ failure: Failure) -> Bool {
-    failure.method.map(methods.contains) ?? false && isTransient(failure)
+    (failure.isKeyed || failure.method.map(methods.contains) ?? false) && isTransient(failure)
   }
 
   /// - Parameters:
@@ -85,7 +97,32 @@ package struct RetryRules: Sendable, Hashable {
   }
 
   private func isTransient(_ failure: Failure) -> Bool {
-    failure.status.map(statusCodes.contains) ?? false || failure.code.map(codes.contains) ?? false
+    if let cause = failure.cause, !causes.contains(cause) { return false }
+    return failure.status.map(statusCodes.contains) ?? false || failure.code.map(codes.contains) ?? false
+  }
+}
+
+/// Why an attempt failed, in the words of a route's `retry.causes`.
+package enum RetryCause: String, CaseIterable, Sendable {
+  /// No connection: the lookup, TCP, a tunnel, or the TLS handshake failed, and nothing was sent.
+  case connect
+  /// The connection broke before the head, or the head was bad.
+  case lost
+  /// The attempt's time or the silence was over.
+  case timeout
+  /// The status of the response.
+  case status
+
+  package static let all = Set(RetryCause.allCases)
+
+  /// - Parameter wasSent: Whether anything of the attempt was sent.
+  package init(_ failure: TransferFailure?, wasSent: Bool) {
+    self =
+      switch failure {
+      case nil: .status
+      case let failure? where failure.isTimeLimit: .timeout
+      default: wasSent ? .lost : .connect
+      }
   }
 }
 

@@ -1,0 +1,93 @@
+import WeirCurl
+import WeirHTTP
+import WeirIO
+
+/// An attempt's turn by the pace of its destination: it waits for it, or has it. An object, so that an attempt at a
+/// destination without a pace stays small.
+final class PaceTurn {
+  let ticket: PaceMachine.Ticket
+  /// Since when the attempt waits; nil once it has its turn.
+  @exclusivity(unchecked) var waitsSince: MonotonicTime?
+
+  init(_ ticket: PaceMachine.Ticket, waitsSince: MonotonicTime? = nil) {
+    self.ticket = ticket
+    self.waitsSince = waitsSince
+  }
+}
+
+extension Attempt {
+  /// Asks the destination's pace for a turn, and then for a slot.
+  func ask() {
+    guard let settings = controls.pace, let destination = lease.destination else { return askForSlot() }
+    let now = MonotonicTime.now
+    let (arrival, wake) = destination.askPace(
+      settings, priority: admission.pacePriority, timeout: admission.callerLeaves?.seconds(since: now),
+      isRetry: number > 1, at: now, turnWaiter)
+    switch arrival {
+    case .goes(let ticket):
+      turn = PaceTurn(ticket)
+      askForSlot()
+    case .waits(let ticket): turn = PaceTurn(ticket, waitsSince: now)
+    case .refused(let refusal): shed(refusal.reason, retryAfter: refusal.retryAfter)
+    }
+    if let wake { transport.wake(destination, at: wake) }
+  }
+
+  /// Makes the closure to call when the turn is there, or refused.
+  private func turnWaiter() -> PaceGate.Waiter {
+    let bound = LoopBound(confining: self, on: transport.loop)
+    return { [question = machine.question] refusal in
+      bound.loop.post { bound.value.turnCame(question, refusal) }
+    }
+  }
+
+  private func turnCame(_ question: AttemptMachine.Question, _ refusal: PaceMachine.Refusal?) {
+    guard machine.awaits(question), let turn, let since = turn.waitsSince else { return }
+    turn.waitsSince = nil
+    exchange.observer?.exchange(exchange, waitedForPace: MonotonicTime.now.seconds(since: since))
+    guard let refusal else { return askForSlot() }
+    self.turn = nil
+    perform(machine.withdraw())
+    shed(refusal.reason, retryAfter: refusal.retryAfter)
+  }
+
+  /// The attempt has its turn from its beginning, as it starts beside another one.
+  func takesRivalTurn() { turn = admission.rivalTurn.take().map { PaceTurn($0) } }
+
+  /// Gives a turn back with which nothing was sent.
+  func returnTurn() {
+    guard let turn = turn.take() else { return }
+    lease.destination?.leavePace(turn.ticket, at: .now)
+  }
+
+  /// Tells the pace of an end without a final head.
+  func endTurn(at now: MonotonicTime) {
+    guard let turn = turn.take() else { return }
+    if machine.hasStarted {
+      lease.destination?.endedPace(turn.ticket, at: now)
+    } else {
+      lease.destination?.leavePace(turn.ticket, at: now)
+    }
+  }
+
+  /// Tells the pace of the final head.
+  ///
+  /// - Returns: Whether the destination asks for a pause, which is obeyed. Such an answer is no failure.
+  func obeys(_ status: Int, _ head: ResponseHead?, at now: MonotonicTime) -> Bool {
+    guard let settings = controls.pace, let destination = lease.destination else { return false }
+    let pause = head.flatMap { settings.pause(askedBy: $0, at: Timestamp.now.seconds) }
+    let ticket = turn.take()?.ticket
+    let isOneOfMany = pause.map { leavesOut(status, for: $0, at: now) } ?? false
+    let report = destination.answeredPace(settings, ticket, pause: isOneOfMany ? nil : pause, at: now)
+    if let report { transport.observer?.destination(destination.destination, pause: report) }
+    return pause != nil
+  }
+
+  /// A 503 of one endpoint among several leaves that endpoint out, and does not pause the destination.
+  private func leavesOut(_ status: Int, for seconds: Double, at now: MonotonicTime) -> Bool {
+    guard status == 503, let selection, let event = selection.set.leavesOut(selection.endpoint, for: seconds, at: now)
+    else { return false }
+    transport.observer?.destination(selection.destination, endpoint: event)
+    return true
+  }
+}

@@ -1,0 +1,88 @@
+import Synchronization
+import WeirIO
+
+// The pace of a destination's attempts. It has a lock of its own, as attempts ask it before they ask for a slot.
+extension DestinationState {
+  /// An attempt asks for its turn.
+  ///
+  /// - Returns: The answer, and when to call ``wake(at:)`` at the latest.
+  func askPace(
+    _ settings: PaceSettings, priority: Int, timeout: Double?, isRetry: Bool, at now: MonotonicTime,
+    _ waiter: () -> PaceGate.Waiter
+  ) -> (arrival: PaceMachine.Arrival, wake: MonotonicTime?) {
+    let (arrival, wake, answers) = withPace(settings, at: now) { gate in
+      let arrival = gate.arrived(priority: priority, timeout: timeout, isRetry: isRetry, at: now, waiter)
+      return (arrival, gate.machine.nextWake(at: now), gate.answers(at: now))
+    }
+    for answer in answers { answer.waiter(answer.refusal) }
+    return (arrival, wake)
+  }
+
+  /// Takes a turn for a second attempt beside another one; nil if it would have to wait.
+  func takeTurn(_ settings: PaceSettings, at now: MonotonicTime) -> PaceMachine.Ticket? {
+    withPace(settings, at: now) { $0.machine.takeTurn(at: now) }
+  }
+
+  /// Whether a retry would get its turn in time.
+  func allowsRetry(
+    by settings: PaceSettings, after delay: Double, until deadline: MonotonicTime, isRepair: Bool,
+    at now: MonotonicTime
+  ) -> Bool {
+    withPace(settings, at: now) { $0.machine.allowsRetry(after: delay, by: deadline, isRepair: isRepair, at: now) }
+  }
+
+  /// An attempt has its final head. Returns the report of a pause that begins with it.
+  func answeredPace(
+    _ settings: PaceSettings, _ ticket: PaceMachine.Ticket?, pause: Double?, at now: MonotonicTime
+  ) -> PauseReport? {
+    let (report, answers) = withPace(settings, at: now) { gate in
+      let begins = gate.machine.answered(ticket, pause: pause, at: now)
+      return (begins ? gate.takeReport(at: now) : nil, gate.answers(at: now))
+    }
+    for answer in answers { answer.waiter(answer.refusal) }
+    return report
+  }
+
+  /// An attempt with a turn has ended without a final head.
+  func endedPace(_ ticket: PaceMachine.Ticket, at now: MonotonicTime) {
+    changePace(at: now) { $0.machine.ended(ticket, at: now) }
+  }
+
+  /// An attempt leaves that waits for its turn, or has sent nothing with it.
+  func leavePace(_ ticket: PaceMachine.Ticket, at now: MonotonicTime) {
+    var left: PaceGate.Waiter?
+    changePace(at: now) { left = $0.leave(ticket, at: now) }
+    // The waiter holds objects of the caller, which must not be deallocated under the lock.
+    withExtendedLifetime(left) {}
+  }
+
+  /// Time has passed while attempts wait for their turns. Returns when to call again; nil when none waits.
+  func wokePace(at now: MonotonicTime) -> MonotonicTime? {
+    changePace(at: now) { _ in }
+    return pace.withLock { $0?.machine.nextWake(at: now) }
+  }
+
+  private func changePace(at now: MonotonicTime, _ change: (inout PaceGate) -> Void) {
+    let answers = pace.withLock { gate in
+      gate?.perform(change)
+      return gate?.answers(at: now) ?? []
+    }
+    for answer in answers { answer.waiter(answer.refusal) }
+  }
+
+  private func withPace<Answer>(
+    _ settings: PaceSettings, at now: MonotonicTime, _ body: (inout PaceGate) -> Answer
+  ) -> Answer {
+    pace.withLock { gate in
+      var present = gate.take() ?? PaceGate(settings, at: now)
+      defer { gate = present }
+      present.machine.follow(settings, at: now)
+      return body(&present)
+    }
+  }
+}
+
+extension PaceGate {
+  /// Changes the gate in its place: an optional that is unwrapped otherwise is copied.
+  fileprivate mutating func perform(_ change: (inout PaceGate) -> Void) { change(&self) }
+}

@@ -1,0 +1,82 @@
+package import WeirIO
+
+/// A token bucket by the generic cell rate algorithm (GCRA, ITU-T I.371), for one key of a rate limit, or for the pace of a
+/// destination. A value.
+///
+/// Its whole state is the time at which it will be full again. Times are whole numbers of parts of a nanosecond, so that
+/// a token takes a whole number of them: nothing is rounded, and in any time the bucket gives at most its burst and what
+/// the rate allows meanwhile.
+package struct TokenBucket: Equatable, Sendable {
+  /// What holds for all buckets of a limit.
+  package struct Terms: Equatable, Sendable {
+    /// The periods of a rate, in seconds.
+    private static let periods = 1...3600
+    package static let mostPerSecond = 1_000_000
+    package static let bursts = 1...1_000_000
+
+    /// The parts of a nanosecond: as many as the rate allows tokens in its period.
+    let parts: Int64
+    /// The parts that one token takes: the nanoseconds of the period.
+    let cost: Int64
+    /// The parts that all tokens take.
+    let depth: Int64
+
+    /// Takes a number of tokens in a period of seconds, and how many the bucket holds. Numbers out of range count as the
+    /// nearest valid ones.
+    package init(_ count: Int, per period: Int, burst: Int) {
+      let period = min(max(period, Self.periods.lowerBound), Self.periods.upperBound)
+      parts = Int64(min(max(count, 1), period * Self.mostPerSecond))
+      cost = Int64(period) * 1_000_000_000
+      depth = cost * Int64(min(max(burst, Self.bursts.lowerBound), Self.bursts.upperBound))
+    }
+
+    func present(_ now: MonotonicTime) -> Int128 { Int128(now.nanoseconds) * Int128(parts) }
+
+    /// The whole seconds that a number of parts takes, rounded up; at least 1.
+    func seconds(_ excess: Int128) -> Int {
+      let second = Int128(parts) * 1_000_000_000
+      return max(1, Int(clamping: (excess - 1) / second + 1))
+    }
+  }
+
+  /// The time at which the bucket is full again, in parts.
+  package private(set) var full: Int128 = 0
+
+  package init() {}
+
+  private init(full: Int128) {
+    self.full = full
+  }
+
+  /// Takes a token. If there is none, returns the seconds after which there will be one.
+  package mutating func take(by terms: Terms, at now: MonotonicTime) -> Int? {
+    let present = terms.present(now)
+    let next = max(full, present) + Int128(terms.cost)
+    let excess = next - present - Int128(terms.depth)
+    if excess > 0 { return terms.seconds(excess) }
+    full = next
+    return nil
+  }
+
+  /// Seconds until there is a token for the one that comes after so many others; 0 if there is one.
+  func seconds(after ahead: Int, by terms: Terms, at now: MonotonicTime) -> Double {
+    let present = terms.present(now)
+    let excess = max(full, present) + Int128(terms.cost) * Int128(ahead + 1) - present - Int128(terms.depth)
+    return excess > 0 ? Double(excess) / (Double(terms.parts) * 1e9) : 0
+  }
+
+  /// Gives back the token that was taken last.
+  package mutating func giveBack(by terms: Terms) { full -= Int128(terms.cost) }
+
+  /// Whether there is nothing to remember.
+  package func isFull(by terms: Terms, at now: MonotonicTime) -> Bool { full <= terms.present(now) }
+
+  /// The bucket with other terms: it has given as many tokens as before, or as many as there are now if those are fewer.
+  package func changed(from old: Terms, to new: Terms, at now: MonotonicTime) -> TokenBucket {
+    let given = full - old.present(now)
+    if given <= 0 { return TokenBucket() }
+    // A part of a token that is not back yet counts in full.
+    let debt = (given * Int128(new.cost) - 1) / Int128(old.cost) + 1
+    return TokenBucket(full: new.present(now) + min(debt, Int128(new.depth)))
+  }
+}
