@@ -1,5 +1,4 @@
 package import WeirCurl
-package import WeirHTTP
 package import WeirIO
 
 /// One attempt of an exchange, from the request for a slot to the end of its last hop: the thin shell around an
@@ -16,11 +15,11 @@ package final class Attempt {
   @exclusivity(unchecked) package internal(set) var costs = AttemptCosts()
   @exclusivity(unchecked) var lease: SlotLease
   let admission: ExchangeAdmission
-  @exclusivity(unchecked) package private(set) var transfer: (any TransferHandle)?
+  @exclusivity(unchecked) package internal(set) var transfer: (any TransferHandle)?
   /// Set before anything is asked of the attempt.
   @exclusivity(unchecked) package var delegate: (any AttemptDelegate)?
   /// The status of the last head; nil before there is one.
-  @exclusivity(unchecked) package private(set) var status: Int?
+  @exclusivity(unchecked) package internal(set) var status: Int?
   /// The pass that the circuit gave; nil without a circuit.
   @exclusivity(unchecked) var pass: Circuit.Pass?
   /// The turn by the destination's pace; nil without one.
@@ -341,77 +340,5 @@ package final class Attempt {
 
   package func stopTimer() {
     if let timer { transport.loop.cancel(timer) }
-  }
-}
-
-extension Attempt: TransferDelegate {
-  package func transfer(_ transfer: any TransferHandle, didReceiveInterim head: ResponseHead) {
-    if !isLost { delegate?.attempt(self, didReceiveInterim: head) }
-  }
-
-  package func transfer(_ transfer: any TransferHandle, didReceiveHead head: ResponseHead) -> Flow {
-    guard !isLost, let delegate else { return .stop }
-    status = head.status
-    costs.sums.contentEncoding = head.isEncoded ? head.value(forField: "Content-Encoding") : nil
-    guard case .proceed = delegate.attempt(self, didReceiveHead: head), !isLost else { return .stop }
-    return machine.reads ? .proceed : .pause
-  }
-
-  package func transfer(_ transfer: any TransferHandle, didAnswer head: ResponseHead) {
-    delegate?.attempt(self, didAnswer: head)
-  }
-
-  package func transfer(_ transfer: any TransferHandle, didReceiveBody bytes: UnsafeRawBufferPointer) -> Flow {
-    guard !isLost, let delegate else { return .stop }
-    if !machine.reads { return .pause }
-    if unwanted.isDiscarded { return unwanted.discard(bytes.count) ? .proceed : .stop }
-    return delegate.attempt(self, didReceiveBody: bytes)
-  }
-
-  package func transfer(_ transfer: any TransferHandle, provideBody buffer: UnsafeMutableRawBufferPointer) -> BodySupply
-  {
-    let supply = delegate?.attempt(self, provideBody: buffer) ?? .failed
-    if let limit, case .pause = supply {
-      limit.awaitsBody = true
-      steerClock()
-    }
-    return supply
-  }
-
-  package func transferRewindBody(_ transfer: any TransferHandle) -> Bool {
-    delegate?.attemptRewindsBody(self) ?? false
-  }
-
-  package func transfer(_ transfer: any TransferHandle, didSendBody totalSent: Int64) {
-    delegate?.attempt(self, didSendBody: totalSent)
-  }
-
-  package func transferHasSentBody(_ transfer: any TransferHandle) { hasUploaded() }
-
-  package func transfer(_ transfer: any TransferHandle, didFinish error: TransferError?, report: TransferReport) {
-    self.transfer = nil
-    if isLost { return }
-    stopTimer()
-    delegate?.attempt(self, didFinish: limit.map { $0.judged(error) } ?? error, report)
-  }
-}
-
-/// Limits for a body that is of no use: it is read so that its connection can be used again, unless a new connection is
-/// cheaper.
-struct UnwantedBody {
-  /// Seconds that the rest of the body may take.
-  static let longest = 0.25
-  /// The most bytes that are read.
-  static let limit = 64 << 10
-
-  var isDiscarded = false
-  var count = 0
-  /// Whether the rest of the body took too long.
-  var isGivenUp = false
-
-  /// Whether reading on is cheaper than a new connection.
-  mutating func discard(_ bytes: Int) -> Bool {
-    count += bytes
-    return count <= Self.limit
   }
 }
