@@ -179,7 +179,7 @@ extension ControlGauges {
 extension RetryRules {
   /// The rules of a route; nil if they allow no retry. Delays are drawn at random, so that the clients of a failing upstream
   /// don't come back all at once.
-  fileprivate init?(_ rules: RouteRetryRules) {
+  init?(_ rules: RouteRetryRules) {
     guard rules.limit > 0 else { return nil }
     self.init(
       limit: UInt(clamping: rules.limit), methods: rules.methods, statusCodes: rules.statusCodes,

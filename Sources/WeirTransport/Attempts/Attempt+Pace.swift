@@ -21,8 +21,8 @@ extension Attempt {
     guard let settings = controls.pace, let destination = lease.destination else { return askForSlot() }
     let now = MonotonicTime.now
     let (arrival, wake) = destination.askPace(
-      settings, priority: admission.pacePriority, timeout: admission.callerLeaves?.seconds(since: now),
-      isRetry: number > 1, at: now, turnWaiter)
+      settings, priority: admission.pacePriority, timeout: admission.patience(at: now), isRetry: number > 1, at: now,
+      turnWaiter)
     switch arrival {
     case .goes(let ticket):
       turn = PaceTurn(ticket)

@@ -29,15 +29,13 @@ extension Attempt: TransferDelegate {
   package func transfer(_ transfer: any TransferHandle, provideBody buffer: UnsafeMutableRawBufferPointer) -> BodySupply
   {
     let supply = delegate?.attempt(self, provideBody: buffer) ?? .failed
-    if let limit, case .pause = supply {
-      limit.awaitsBody = true
-      steerClock()
-    }
+    if limit != nil, case .pause = supply { awaitsBody(true) }
     return supply
   }
 
   package func transferRewindBody(_ transfer: any TransferHandle) -> Bool {
-    delegate?.attemptRewindsBody(self) ?? false
+    if limit != nil { awaitsBody(false) }
+    return delegate?.attemptRewindsBody(self) ?? false
   }
 
   package func transfer(_ transfer: any TransferHandle, didSendBody totalSent: Int64) {

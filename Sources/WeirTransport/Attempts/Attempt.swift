@@ -132,10 +132,7 @@ package final class Attempt {
 
   /// More of the request's body is there. An attempt without a slot sends it once it has one again.
   package func bodyArrived() {
-    if let limit, limit.awaitsBody {
-      limit.awaitsBody = false
-      steerClock()
-    }
+    if limit != nil { awaitsBody(false) }
     if machine.sends { transfer?.resumeSending() }
   }
 
@@ -160,13 +157,16 @@ package final class Attempt {
     let now = MonotonicTime.now
     // If another thread has opened the circuit since the hedge was granted, the attempt's end does not count.
     _ = passCircuit(at: now)
-    if controls.pace != nil { takesRivalTurn() }
     lease.joins(hasControl: controls.overload != nil, at: now)
     perform(machine.granted())
   }
 
-  /// Gives the attempt a slot from its beginning, without asking.
-  package func beginsWithSlot() { machine.begins() }
+  /// Gives the attempt a slot from its beginning, without asking. The turn that was taken with it is the attempt's even if
+  /// the race ends before it is sent.
+  package func beginsWithSlot() {
+    machine.begins()
+    if controls.pace != nil { takesRivalTurn() }
+  }
 
   /// Whether the attempt started beside another one.
   package var isHedge: Bool { hedge != nil }

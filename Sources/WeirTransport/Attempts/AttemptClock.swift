@@ -61,6 +61,13 @@ extension Attempt {
     }
   }
 
+  /// The destination waits for bytes of the request, or does so no more.
+  func awaitsBody(_ awaits: Bool) {
+    guard let limit, limit.awaitsBody != awaits else { return }
+    limit.awaitsBody = awaits
+    steerClock()
+  }
+
   /// The limit is reached: the transfer ends, and reports that.
   func limitIsReached(_ limit: AttemptLimit) {
     limit.isReached = true

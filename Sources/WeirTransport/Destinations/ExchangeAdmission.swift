@@ -13,6 +13,8 @@ package final class ExchangeAdmission {
   @exclusivity(unchecked) package var priority = 3
   /// Until when the caller has announced to wait; nil if it has not.
   @exclusivity(unchecked) package var callerLeaves: MonotonicTime?
+  /// When the exchange has to be over. Its owner sets it before the first attempt begins.
+  @exclusivity(unchecked) package var deadline = MonotonicTime.distantFuture
   /// The endpoints that were tried; nil before the first attempt at one.
   @exclusivity(unchecked) var endpointHistory: EndpointHistory?
   /// The retries that no rule was asked about, as no connection could be opened.
@@ -65,6 +67,9 @@ package final class ExchangeAdmission {
     guard controls.circuitBreaker != nil, let state else { return false }
     return state.isRejecting(at: now)
   }
+
+  /// Seconds for which an attempt may still wait: to the exchange's deadline, or until its caller leaves.
+  func patience(at now: MonotonicTime) -> Double { min(callerLeaves ?? deadline, deadline).seconds(since: now) }
 
   /// The priority in the queue for a turn: the caller's counts where it does for load control.
   var pacePriority: Int { controls.overload?.priority ?? false ? priority : 3 }

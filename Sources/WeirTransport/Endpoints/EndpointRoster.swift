@@ -238,7 +238,6 @@ struct EndpointRoster: Sendable {
   private mutating func goRound(at now: MonotonicTime) {
     nextRound = now.advanced(bySeconds: Self.round)
     for index in members.indices {
-      if let until = members[index].pause, until <= now { members[index].pause = nil }
       guard let since = members[index].slowStart, now.seconds(since: since) >= settings.boundedSlowStart else {
         continue
       }

@@ -89,7 +89,8 @@ struct PaceMachine: Sendable {
     if settings == self.settings { return }
     self.settings = settings
     let after = settings.terms
-    if let before = terms, let after { bucket = bucket.changed(from: before, to: after, at: now) }
+    // A bucket counts in parts of its terms, and means nothing by others.
+    bucket = if let terms, let after { bucket.changed(from: terms, to: after, at: now) } else { TokenBucket() }
     terms = after
   }
 }
