@@ -133,10 +133,10 @@ import WeirTransport
   /// Once all of the body is there, the upstream has what it needs.
   @Test func aSlowUploadDoesNotExcuseTheUpstream() throws {
     let upstream = try ScriptedServer(Script(.head, .awaitClose))
-    let rig = try rig(upstream.port, 0.5)
+    let rig = try rig(upstream.port, 1)
     let client = try rig.client()
     client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100000\r\n\r\n" + String(repeating: "x", count: 70_000))
-    letPass(1)
+    letPass(2)
     #expect(!client.hasInput)
     client.send(String(repeating: "x", count: 30_000))
     expectTimeout(rig, client)
