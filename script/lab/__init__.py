@@ -1,6 +1,7 @@
 """The laboratory: real processes on the loopback, faults and load, and a verdict.
 
-Each command has a folder or a module here: storm, overload, chaos, credentials, endure, fleet, scale. A new row is a function in a
+Each command has a folder or a module here: storm, overload, chaos, credentials, pace, endure, fleet,
+scale. A new row is a function in a
 module of endure with the decorator `row`, or an entry in overload/rows.py. Rows are made of:
 
 - command: options, a place for files and processes, and the exit status; processes: programs that are started and ended, some of

@@ -43,9 +43,16 @@ async def start(kind: str, place: Place, number: int, origin: str, keys: tuple[s
         run = ("run", "--adapter", "caddyfile", "--config", place.file(f"{name}.conf", caddys(address, origin)))
         process = await place.start(name, "env", "GOMAXPROCS=1", found(CADDY), *run)
     else:
-        file = place.file(f"{name}.json", json.dumps(envoys(address, origin)))
-        arguments = ("--concurrency", 1, "--disable-hot-restart", "--log-level", "warn")
-        process = await place.start(name, found(ENVOY), "-c", file, *arguments)
+        return await start_envoy(place, name, address, origin, adaptive_concurrency())
+    await process.accepts(address)
+    return address
+
+
+async def start_envoy(place: Place, name: str, address: str, origin: str, guard: dict[str, object]) -> str:
+    """Starts an Envoy with a filter before its router, and returns its address."""
+    file = place.file(f"{name}.json", json.dumps(envoys(address, origin, guard)))
+    arguments = ("--concurrency", 1, "--disable-hot-restart", "--log-level", "warn")
+    process = await place.start(name, found(ENVOY), "-c", file, *arguments)
     await process.accepts(address)
     return address
 
@@ -132,22 +139,26 @@ def typed(kind: str, **settings: object) -> dict[str, object]:
     return {"@type": f"type.googleapis.com/envoy.extensions.filters.{kind}", **settings}
 
 
-def envoys(address: str, origin: str) -> dict[str, object]:
+def http_filter(name: str, kind: str, **settings: object) -> dict[str, object]:
+    return {"name": f"envoy.filters.http.{name}", "typed_config": typed(f"http.{name}.v3.{kind}", **settings)}
+
+
+def adaptive_concurrency() -> dict[str, object]:
     gradient = {
         "sample_aggregate_percentile": {"value": 90},
         "concurrency_limit_params": {"concurrency_update_interval": "0.1s"},
         "min_rtt_calc_params": {"interval": "60s", "request_count": 50},
     }
-    adaptive = typed("http.adaptive_concurrency.v3.AdaptiveConcurrency", gradient_controller_config=gradient)
+    return http_filter("adaptive_concurrency", "AdaptiveConcurrency", gradient_controller_config=gradient)
+
+
+def envoys(address: str, origin: str, guard: dict[str, object]) -> dict[str, object]:
     route = {"match": {"prefix": "/"}, "route": {"cluster": "origin", "timeout": f"{LONGEST}s"}}
     manager = typed(
         "network.http_connection_manager.v3.HttpConnectionManager",
         stat_prefix="callers",
         route_config={"virtual_hosts": [{"name": "origin", "domains": ["*"], "routes": [route]}]},
-        http_filters=[
-            {"name": "envoy.filters.http.adaptive_concurrency", "typed_config": adaptive},
-            {"name": "envoy.filters.http.router", "typed_config": typed("http.router.v3.Router")},
-        ],
+        http_filters=[guard, http_filter("router", "Router")],
     )
     filters = [{"name": "envoy.filters.network.http_connection_manager", "typed_config": manager}]
     listener = {"name": "callers", "address": socket_address(address), "filter_chains": [{"filters": filters}]}
