@@ -33,12 +33,14 @@ class Slack:
     reaction: float = 0.05
     """From the answer that asks for a pause to the last attempt that was sent before it."""
     page: float = 0.5
+    """By which what is told of a pause may be wrong, and by which the page may be late after it."""
     retry: float = 0.5
+    """From the end of a pause to the retry that waited for it."""
     named: float = 1.0
     """From the beginning of a pause until the status page names it."""
 
 
-BUSY = Slack(reaction=0.5, page=1.0, retry=0.95, named=3.0)
+BUSY = Slack(reaction=0.5, page=1.0, retry=2.0, named=3.0)
 
 
 def others(calls: list[Call]) -> Counter[str]:
@@ -172,10 +174,11 @@ def seen(watcher: Watcher, began: float, ends: float, slack: Slack) -> list[Bar]
 
 async def retried(place: Place, short: bool, slack: Slack) -> list[Bar]:
     """A retry waits for `Retry-After` once, and not for the pause and then for its own delay."""
-    times = (1, 4) if short else (1, 4, 7, 10, 13)
-    load = Load(rates=((0, 20),), until=times[-1] + 3, patience=10)
-    keys = {"pace": {}, "retry": {"limit": 2, "statusCodes": [429]}}
-    outcome = await run(place, "retried", Plan(pauses=tuple((at, 1) for at in times)), load, keys)
+    # On a busy machine a longer pause tells one from two.
+    times, seconds, pace = ((1, 6), 3, {"wait": "10s"}) if short else ((1, 4, 7, 10, 13), 1, {})
+    load = Load(rates=((0, 20),), until=times[-1] + seconds + 2, patience=10)
+    keys = {"pace": pace, "retry": {"limit": 2, "statusCodes": [429]}}
+    outcome = await run(place, "retried", Plan(pauses=tuple((at, seconds) for at in times)), load, keys)
     found = asked(outcome, slack)
     retries = [hit for hit in outcome.hits if hit.retry]
     bad = sum(not call.good for call in outcome.calls)
