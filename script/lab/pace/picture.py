@@ -27,6 +27,8 @@ def draw(path: Path, runs: Iterable[Limited]) -> None:
         panel.annotate(f"{LIMIT} in a {window} second", (0.5, 1.22), xycoords="axes fraction", ha="center", fontsize=13)
     for panel in panels[-1]:
         panel.set_xlabel("seconds")
+    # All panels share it, so that it is known only now.
+    panels[0][0].set_ylim(bottom=0)
     panels[1][0].set_ylabel(f"attempts at the API in {1 / BARS:g} s", fontsize=10)
     figure.legend(*panels[0][0].get_legend_handles_labels(), loc="upper center", ncols=3, frameon=False)
     save(figure, path, top=0.97)
@@ -41,7 +43,6 @@ def strip(panel: Axes, run: Limited) -> None:
     share = run.limited / run.bounds.seconds
     panel.set_title(f"{run.name}: {run.good:.0f} good answers and {share:.1f} × 429 in a second", fontsize=10)
     panel.set_xlim(BEGIN, END)
-    panel.set_ylim(bottom=0)
     panel.grid(axis="y", alpha=0.25)
 
 
