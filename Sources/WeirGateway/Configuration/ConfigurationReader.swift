@@ -10,13 +10,17 @@ struct ConfigurationReader {
   let findings: ConfigurationFindings
   /// Whether problems may repeat the value, or values in it.
   let quotesValues: Bool
+  /// Whether problems leave out unknown keys: among secrets, one may be a secret in a wrong place.
+  var hidesKeys = false
 
   /// A reader of the same value, which holds secrets.
-  var hidingValues: Self { Self(node: node, path: path, findings: findings, quotesValues: false) }
+  var hidingValues: Self {
+    Self(node: node, path: path, findings: findings, quotesValues: false, hidesKeys: true)
+  }
 
   /// A reader of a value in this one.
   private func reader(of node: YAMLNode, path: ConfigurationPath) -> Self {
-    Self(node: node, path: path, findings: findings, quotesValues: quotesValues)
+    Self(node: node, path: path, findings: findings, quotesValues: quotesValues, hidesKeys: hidesKeys)
   }
 
   /// Whether the value is `off`, which turns off a feature that is on by default.
@@ -139,8 +143,12 @@ struct ConfigurationReader {
     findings.unknownKeys += unknown.enumerated().map { index, entry in
       // Guessing takes time, and problems beyond the maximum are not shown.
       let guess = index < ConfigurationError.maximumCount ? suggestion(for: entry.key, among: absent) : nil
-      let hint = misplaced[entry.key] ?? guess.map { "did you mean \(quoted($0))?" } ?? list
-      return ConfigurationProblem(at: entry.keyPosition, path: path.key(entry.key), "unknown key; \(hint)")
+      let hint = misplaced[entry.key] ?? guess.map { "did you mean \(quoted($0))?" }
+      // One that is like a known key is no secret.
+      if hint == nil, hidesKeys {
+        return ConfigurationProblem(at: entry.keyPosition, path: path, "holds an unknown key; \(list)")
+      }
+      return ConfigurationProblem(at: entry.keyPosition, path: path.key(entry.key), "unknown key; \(hint ?? list)")
     }
   }
 

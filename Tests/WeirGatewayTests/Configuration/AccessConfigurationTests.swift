@@ -131,7 +131,7 @@ import WeirTestSupport
       ("auth: {file: web.yml}", ["2:52: routes[0].auth.file: give an absolute path"]),
       (
         "auth: {tokens: [s3cret], bearerTokens: [t]}",
-        ["2:46: routes[0].auth.tokens: unknown key; known keys are basicUsers, bearerTokens, file, forward, realm"]
+        ["2:46: routes[0].auth: holds an unknown key; known keys are basicUsers, bearerTokens, file, forward, realm"]
       ),
       ("match: {listener: b}", ["2:57: routes[0].match.listener: no listener is named \"b\"; there are \"gateway\""]),
       (

@@ -200,6 +200,33 @@ import WeirTestSupport
     }
   }
 
+  /// A user and a password, or a name and a value, that have changed places. `%` is the secret.
+  @Test(arguments: [
+    "basic: {%: shop}", "basic: {%: shop, password: a}", "field: {%: X-A}", "oauth2: {%: shop}", "%: shop",
+    "oauth2: {tokenURL: 'https://h', clientID: a, tls: {%: a}}", "oauth2: {tokenURL: 'https://h', scopes: {%: a}}",
+    "bearer: {%: a}",
+  ])
+  func keysShowNone(place: String) {
+    for secret in ["5ecre7", "'5ecre7'", "\" 5ecre7\"", "\"5ecre7\\n\"", "x:5ecre7", "-5ecre7", "0x5ecre7", "[5ecre7]"]
+    {
+      let entry = place.replacing("%", with: secret)
+      Self.expectNone(in: "credentials: [{name: c, \(entry)}]\n\(Self.routes)")
+      Self.expectNone(in: "credentials:\n  - \(entry)\n    name: c\n\(Self.routes)")
+      Self.expectNone(in: "routes: [{name: r, upstream: 'https://h', auth: {\(secret): a}}]\n")
+    }
+  }
+
+  @Test(arguments: [
+    ("basic: {5ecre7: shop}", "1:33: credentials[0].basic: holds an unknown key; known keys are password, user"),
+    (
+      "basic: {user: shop, pasword: a}",
+      "1:45: credentials[0].basic.pasword: unknown key; did you mean \"password\"?"
+    ),
+  ])
+  func aKeyIsNamedIfItIsLikeAKnownOne(line: String, expected: String) {
+    #expect(Configuration.problems(of: "credentials: [{name: c, \(line)}]\n\(Self.routes)").contains(expected))
+  }
+
   @Test func problemsOfFieldsShowNone() {
     #expect(Self.secrets.count >= 40)
     for secret in Self.secrets {
