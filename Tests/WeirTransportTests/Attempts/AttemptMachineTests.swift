@@ -143,6 +143,71 @@ struct AttemptMachineTests {
     #expect(machine.release(.sink) == .resumeReceiving)
   }
 
+  @Test("While the verdict waits for a credential, the response stands without a slot, and may go on after it")
+  func verdict() {
+    var machine = parked(.verdict)
+    #expect(!machine.reads && !machine.sends)
+    #expect(machine.drain() == [], "its receiver is not to blame")
+    #expect(machine.release(.verdict) == .askAgain)
+    #expect(machine.granted() == [.unpark, .resumeSending, .resumeReceiving])
+    #expect(machine.end() == .release)
+    var kept = onWire()
+    _ = kept.hold(.verdict)
+    #expect(kept.park(for: .verdict) == .park)
+    #expect(kept.release(.verdict) == .resumeReceiving, "no place to park")
+    var early = onWire()
+    #expect(early.park(for: .verdict) == [], "it has come at once")
+  }
+
+  @Test("The verdict is that the request is sent again: the attempt ends in its place")
+  func endsWhileHeld() {
+    var ended = parked(.verdict)
+    #expect(ended.end() == .unpark)
+    #expect(ended.release(.verdict) == [])
+    var cancelled = parked(.verdict)
+    #expect(cancelled.cancel() == .cancelTransfer)
+    #expect(cancelled.transferEnded(failed: true) == false)
+    #expect(cancelled.end() == .unpark)
+    #expect(cancelled.release(.verdict) == [])
+    var asking = parked(.verdict)
+    _ = asking.release(.verdict)
+    #expect(asking.end() == [.withdraw, .unpark])
+  }
+
+  @Test("A response that is whole before the verdict waits for it, and one that breaks off does not")
+  func wholeBeforeTheVerdict() {
+    var whole = parked(.verdict)
+    #expect(whole.transferEnded(failed: false) == true)
+    #expect(whole.stage == .draining)
+    #expect(whole.vacate() == .unpark)
+    #expect(whole.release(.verdict) == .conclude, "it goes to the client")
+    #expect(whole.end() == [])
+    var left = parked(.verdict)
+    _ = left.transferEnded(failed: false)
+    _ = left.vacate()
+    #expect(left.cancel() == .conclude)
+    #expect(left.end() == [])
+    var broken = parked(.verdict)
+    #expect(broken.transferEnded(failed: true) == false)
+    #expect(broken.end() == .unpark)
+  }
+
+  @Test("A slow receiver is a reason of its own beside the verdict")
+  func verdictBesideReceiver() {
+    var machine = parked(.verdict)
+    #expect(machine.hold(.sink) == .pauseReceiving)
+    #expect(machine.release(.verdict) == [])
+    #expect(machine.release(.sink) == .askAgain)
+    var draining = onWire()
+    _ = draining.hold(.sink)
+    #expect(draining.drain() == .drain)
+    draining.drains()
+    #expect(draining.hold(.verdict) == .pauseReceiving)
+    #expect(draining.park(for: .verdict) == [], "it has no slot to give")
+    #expect(draining.release(.sink) == [])
+    #expect(draining.release(.verdict) == .resumeReceiving)
+  }
+
   @Test("Suspending gives up the slot, or the question for one")
   func suspending() {
     var machine = onWire()
