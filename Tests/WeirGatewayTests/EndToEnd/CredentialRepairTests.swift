@@ -50,6 +50,7 @@ import WeirTestSupport
     client.send("PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: \(size)\r\n\r\n")
     client.send([UInt8](repeating: 120, count: size))
     #expect(client.response()?.status == 401)
+    #expect(upstream.requestHeads.count { $0.hasPrefix("PUT ") } == 1)
     // The next one finds another token.
     #expect(eventually { tokens.count == 2 })
     let other = try rig.client()

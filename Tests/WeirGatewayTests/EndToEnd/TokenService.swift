@@ -69,7 +69,9 @@ final class TokenService: Sendable {
 
   var port: Int { server.withLock { $0?.port ?? 0 } }
   var url: URL { Self.url(port: port) }
-  /// Requests for tokens that were answered.
+  /// Requests for tokens that have come.
+  var asked: Int { server.withLock { $0?.requestHeads.count ?? 0 } }
+  /// Those of them that were answered.
   var count: Int { state.withLock { $0.count } }
   /// In place of a token.
   var answer: String? {
@@ -94,27 +96,34 @@ final class TokenService: Sendable {
       state.count += 1
       if let answer = state.answer { return answer }
       state.valid = state.count
-      let body = "{\"access_token\":\"token\(state.count)\",\"token_type\":\"bearer\",\"expires_in\":3600}"
-      return "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+      return Self.grant("token\(state.count)")
     }
+  }
+
+  /// The answer that brings a token.
+  static func grant(_ token: String) -> String {
+    let body = "{\"access_token\":\"\(token)\",\"token_type\":\"bearer\",\"expires_in\":3600}"
+    return "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
   }
 
   /// An upstream that wants the last token.
   func upstream() throws -> ScriptedServer { try ScriptedServer(script) }
 
   var script: Script {
-    Script(
-      .forever([
-        .dispatchHead { [weak self] head in
-          let isGood =
-            self?.state.withLock { state in
-              !state.areUseless
-                && head.components(separatedBy: "\r\n").contains("Authorization: Bearer token\(state.valid)")
-            } ?? false
-          return [.send(isGood ? okResponse("ok") : "HTTP/1.1 401 Unauthorized\r\nContent-Length: 4\r\n\r\nwho?")]
-        }
-      ]))
+    Script(.forever([.dispatchHead { [weak self] head in [.send(self?.answer(to: head) ?? Self.unauthorized)] }]))
   }
+
+  /// What that upstream says to a request with this head.
+  func answer(to head: String) -> String {
+    let isGood = state.withLock { state in
+      !state.areUseless
+        && head.components(separatedBy: "\r\n").contains("Authorization: Bearer token\(state.valid)")
+    }
+    return isGood ? okResponse("ok") : Self.unauthorized
+  }
+
+  /// An upstream's refusal of a token.
+  static let unauthorized = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 4\r\n\r\nwho?"
 
   func kind(secret: String = "secret", scopes: [String] = [], lifetime: Double = 300) -> CredentialSettings.Kind {
     Self.kind(port: port, secret: secret, scopes: scopes, lifetime: lifetime)
