@@ -29,7 +29,11 @@ extension Forwarding: ExchangeRun {
 
   func admit() { attempt?.admit() }
 
-  func discardBody() { attempt?.discardBody() }
+  /// The attempt that ends may still take bytes of the request, which the next one needs as well.
+  func discardBody() {
+    body.hold()
+    attempt?.discardBody()
+  }
 
   func cancelAttempt() { attempt?.cancel(attemptEnding) }
 
@@ -48,10 +52,8 @@ extension Forwarding: ExchangeRun {
     guard let wish = elsewhere ?? outgoing.rules.map({ self.decision(of: $0, about: outgoing) }) else {
       return perform(machine.decided(nil))
     }
-    // Without a connection nothing of the body was taken.
-    let canReplay = elsewhere != nil ? body.canRewind : canReplayBody
     judged(
-      admission.verdict(on: wish, canReplayBody: canReplay, deadline: tally.deadline),
+      admission.verdict(on: wish, canReplayBody: canReplayBody, deadline: tally.deadline),
       dueTo: RetryReason(rawValue: failure?.label ?? String(attempt?.status ?? 0)))
   }
 
@@ -69,10 +71,7 @@ extension Forwarding: ExchangeRun {
   }
 
   /// Whether another attempt could send the same body.
-  var canReplayBody: Bool {
-    guard status == 0, let outgoing else { return false }
-    return body.canReplay(outgoing.body)
-  }
+  var canReplayBody: Bool { status == 0 && body.canReplay }
 
   // MARK: Second attempts
 
@@ -98,6 +97,8 @@ extension Forwarding: ExchangeRun {
   // MARK: Time
 
   func wait(_ seconds: Double, for event: ExchangeTimer) {
+    // From here on no attempt takes anything, so that nothing goes that the next one needs.
+    if event == .retry { body.rewind() }
     exchange.loop.schedule(timer(of: event), at: MonotonicTime.now.advanced(bySeconds: seconds), handler: self)
   }
 
@@ -213,6 +214,8 @@ extension Forwarding: AttemptDelegate {
     if outgoing.route.hasSecrets { outgoing.route.credential?.noteAnswer(status) }
     if outgoing.route.route.streaming ?? framing.isEventStream { streamBegins(by: outgoing.route) }
     exchange.begin(status: status, fields: fields, length: isRecoded ? .chunked : length)
+    // The head is sent at the end of the turn.
+    if body.keepsMore { exchange.loop.atEndOfTurn { [self] in keepNoMore() } }
   }
 
   /// Adds the fields that end a response's head: those of the route's rules, and those that a status asks for.
@@ -226,6 +229,7 @@ extension Forwarding: AttemptDelegate {
 
   func attempt(_ attempt: Attempt, didReceiveBody bytes: UnsafeRawBufferPointer) -> Flow {
     if machine.stage.isEnding { return .stop }
+    if body.keepsMore { keepNoMore() }
     if let coder { return code(bytes, by: coder, attempt) }
     attempt.handedOn(bytes.count)
     if !exchange.write(bytes) { awaitClient(attempt) }

@@ -9,6 +9,7 @@ extension Forwarding {
   func takeBody(within seconds: Double) {
     let timer = LoopTimer()
     body.timer = timer
+    if let outgoing { body.keep(outgoing.keptBytes, of: outgoing.route.replay) }
     exchange.bodyReader = self
     guard body.isGathering, body.timer != nil else { return }
     exchange.loop.schedule(timer, at: exchange.loop.turnTime.advanced(bySeconds: seconds), handler: self)
@@ -51,6 +52,16 @@ extension Forwarding {
 
   private func wakeSender() {
     if body.wakes() { attempt?.bodyArrived() }
+  }
+
+  /// No other attempt follows for now: goes on with a body that was held.
+  func releaseBody() {
+    if body.release() { fillBuffer() }
+  }
+
+  /// Lets go of what is kept for another attempt once there can be none, as the client may have got some of the response.
+  func keepNoMore() {
+    if status != 0, !exchange.isRetractable { body.stopKeeping() }
   }
 }
 

@@ -99,6 +99,7 @@ extension Forwarding {
       repair()
       return true
     case .wait(let ticket):
+      body.hold()
       attempt.hold(.verdict)
       attempt.park(for: .verdict)
       startWaiting(ticket, isRepair: true, at: now)
@@ -110,7 +111,7 @@ extension Forwarding {
   private func repair() {
     let verdict = admission.verdict(
       on: .retry(after: 0, source: .backoff), canReplayBody: canReplayBody, deadline: tally.deadline, isFree: { true })
-    if case .retry = verdict { credential?.repairs += 1 }
+    if case .retry = verdict { credential?.repairs += 1 } else { releaseBody() }
     judged(verdict, dueTo: RetryReason(rawValue: "401"))
     attempt?.release(.verdict)
   }
@@ -173,6 +174,7 @@ extension Forwarding {
     guard wait.isRepair else { return refuse(refusal, after: seconds) }
     // The exchange goes on, with the refusal.
     tell(of: use.credential, seconds, failed: nil)
+    releaseBody()
     perform(machine.decided(nil))
     attempt?.release(.verdict)
   }

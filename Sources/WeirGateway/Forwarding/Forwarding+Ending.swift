@@ -89,6 +89,7 @@ extension Forwarding {
     isOver = true
     exchange.forgetCallbacks()
     bodyIsOver()
+    body.drop()
     if coder != nil { dropCoder() }
     dropDecoder()
     leaveTunnelPlace()
@@ -229,6 +230,8 @@ extension Forwarding {
     (failure, head, ending, grantedReason) = (nil, nil, nil, nil)
     (credential, firstVersion) = (nil, 0)
     isResponseBad = false
+    // It may wait before it begins.
+    body.rewind()
     tally.begins(at: now)
     beginExchange(by: route)
     return true

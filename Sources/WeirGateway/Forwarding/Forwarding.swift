@@ -216,7 +216,7 @@ final class Forwarding {
 
   // MARK: The beginning and the end
 
-  /// Begins the attempts. The request is there, or as much of it as is kept.
+  /// Begins the attempts. The request is there, or as much of it as may wait here.
   func begin() {
     guard let outgoing else { return }
     tally.begins(at: .now)

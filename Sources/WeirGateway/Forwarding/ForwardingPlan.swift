@@ -110,6 +110,8 @@ struct PlanContext: Sendable {
   let limits = LimitRegistry()
   let gatekeepers = Gatekeepers()
   let credentials: CredentialRegistry
+  /// The process's limit on what bodies keep so that they can be sent again.
+  var replay = ReplayAccount()
 }
 
 /// A plan, and the state that one worker keeps while it follows the plan. Confined to the worker's loop.

@@ -8,8 +8,8 @@ import WeirTransport
 struct IncomingBody {
   private var buffer = ReplayBuffer()
   private var intake = BodyIntake()
-  /// Whether the attempt found the buffer empty, and waits for bytes.
-  private(set) var isAwaited = false
+  /// Whether the attempt found the buffer empty, and has not looked again.
+  private var hasPaused = false
   /// Whether the client's side found the buffer full, and waits for room.
   private(set) var isFull = false
   /// Why it is not taken.
@@ -23,27 +23,41 @@ struct IncomingBody {
   var isDecoded = false
   var decoder: BodyCoder?
 
+  /// Whether the attempt waits for bytes, and the client may send them.
+  var isAwaited: Bool { hasPaused && !isFull }
   /// Whether nothing of it has gone to the upstream.
   var isGathering: Bool { intake.stage == .gathering }
   /// Whether the upstream has taken all that has come, and waits for more.
   var holdsUpstreamUp: Bool { intake.stage == .streaming && isAwaited }
   var hasRoom: Bool { buffer.wantsMore }
-  /// Whether no attempt has taken bytes that are gone.
-  var canRewind: Bool { buffer.canRewind }
-
-  /// Whether another attempt could send the same body, which has this length.
-  func canReplay(_ length: BodyLength) -> Bool {
-    switch length {
-    case .none: true
-    case .length(let length): buffer.canReplay && (buffer.isComplete || length <= ReplayBuffer.defaultLimit)
-    // A body of unknown length might outgrow the buffer while the retry waits.
-    case .chunked: buffer.canReplay && buffer.isComplete
-    }
-  }
+  /// Whether all of it that has come is kept, so that another attempt could send it.
+  var canReplay: Bool { buffer.canReplay }
+  /// Whether it may keep more than every body, and counts for the bound of the process.
+  var keepsMore: Bool { buffer.keepsMore }
 
   mutating func refuse(_ defect: BodyDefect) {
     if self.defect == nil { self.defect = defect }
   }
+
+  // MARK: What is kept
+
+  /// Sets how much is kept, before anything has come.
+  mutating func keep(_ limit: Int, of account: ReplayAccount) { buffer = ReplayBuffer(limit: limit, account: account) }
+
+  /// Another attempt follows: nothing that it will send may go before it begins.
+  mutating func hold() { buffer.hold() }
+
+  /// No other attempt follows for now. Returns whether the client's side has waited for that.
+  mutating func release() -> Bool {
+    buffer.release()
+    return makesRoom()
+  }
+
+  /// No other attempt will follow.
+  mutating func stopKeeping() { buffer.stopKeeping() }
+
+  /// The request is over.
+  mutating func drop() { buffer = ReplayBuffer() }
 
   // MARK: The client's side
 
@@ -75,29 +89,36 @@ struct IncomingBody {
 
   /// Returns whether an attempt has waited for what has come. It waits no more.
   mutating func wakes() -> Bool {
-    defer { isAwaited = false }
-    return isAwaited
+    defer { hasPaused = false }
+    return hasPaused
   }
 
   /// The next bytes for an attempt, and whether the client's side has waited for the room that they leave.
   mutating func read(into target: UnsafeMutableRawBufferPointer) -> (read: BodySupply, makesRoom: Bool) {
     let read = buffer.read(into: target)
-    let makesRoom = isFull && buffer.wantsMore
-    if makesRoom { isFull = false }
-    if case .pause = read { isAwaited = true }
-    return (read, makesRoom)
+    if case .pause = read { hasPaused = true }
+    return (read, makesRoom())
   }
 
-  /// Begins again for another attempt. Returns false if bytes that an earlier one took are gone.
+  /// Returns whether the client's side has waited, and there is room for more.
+  private mutating func makesRoom() -> Bool {
+    guard isFull, buffer.wantsMore else { return false }
+    isFull = false
+    return true
+  }
+
+  /// Begins again for another attempt. Returns false if bytes that an earlier one took are gone. That makes no room for the
+  /// client's side: what has come of a body that is still coming fills the window.
+  @discardableResult
   mutating func rewind() -> Bool {
-    isAwaited = false
+    hasPaused = false
     return buffer.rewind()
   }
 }
 
 /// Tracks how much of a request's body a client has sent, and decides what follows. A value.
 ///
-/// The request goes to the upstream once its body is there, or as much of it as is kept. So a slow client occupies no
+/// The request goes to the upstream once its body is there, or as much of it as may wait here. So a slow client occupies no
 /// slot meanwhile. The rest of the body must come at a minimum pace, as long as other requests want the slot.
 struct BodyIntake {
   enum Stage {
@@ -117,7 +138,7 @@ struct BodyIntake {
   private(set) var stage = Stage.gathering
   private var bytes = 0
 
-  /// Counts received bytes. Returns true if as much as is kept has come, so that the request should begin.
+  /// Counts received bytes. Returns true if as much as may wait here has come, so that the request should begin.
   mutating func received(_ count: Int, isFull: Bool) -> Bool {
     bytes += count
     guard stage == .gathering, isFull else { return false }
@@ -172,68 +193,5 @@ enum BodyDefect {
     case .overLimit: .tooLarge
     case .crowded: .forwarded(.rejected)
     }
-  }
-}
-
-/// A request body between the client that sends it and the attempts that take it.
-///
-/// Up to `limit` bytes are kept, so that another attempt can send them again. A body that grows beyond that is passed
-/// through: bytes that an attempt has taken are released, and the body can't be replayed any more.
-struct ReplayBuffer {
-  /// The default limit, 64 KiB.
-  static let defaultLimit = 64 << 10
-
-  /// Whether all of the body so far is kept.
-  private(set) var canReplay = true
-  /// Whether the client has sent the whole body.
-  private(set) var isComplete = false
-  private let limit: Int
-  private var bytes: [UInt8] = []
-  private var taken = 0
-  private var hasLetGo = false
-
-  init(limit: Int = Self.defaultLimit) {
-    self.limit = limit
-  }
-
-  var unread: Int { bytes.count - taken }
-
-  /// Whether the client may send more. False if as many bytes as the limit wait for an attempt to take them.
-  var wantsMore: Bool { unread < limit }
-
-  mutating func append(_ more: UnsafeRawBufferPointer) {
-    if canReplay, bytes.count + more.count > limit { canReplay = false }
-    if !canReplay { letGo() }
-    bytes.append(contentsOf: more)
-  }
-
-  mutating func finish() {
-    isComplete = true
-  }
-
-  mutating func read(into target: UnsafeMutableRawBufferPointer) -> BodySupply {
-    let count = min(target.count, unread)
-    guard count > 0 else { return isComplete && unread == 0 ? .end : .pause }
-    bytes.withUnsafeBytes { target.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[taken..<taken + count])) }
-    taken += count
-    if taken == bytes.count, !canReplay { letGo() }
-    return .bytes(count)
-  }
-
-  /// Whether no attempt has taken bytes that are gone.
-  var canRewind: Bool { !hasLetGo }
-
-  /// Begins again for another attempt. Returns false if bytes that an earlier one took are gone.
-  mutating func rewind() -> Bool {
-    guard !hasLetGo else { return false }
-    taken = 0
-    return true
-  }
-
-  private mutating func letGo() {
-    guard taken > 0 else { return }
-    bytes.removeSubrange(..<taken)
-    taken = 0
-    hasLetGo = true
   }
 }

@@ -22,6 +22,8 @@ final class RoutePlan: Sendable {
   let streamSilence: Double
   /// Limits the requests that stream a body to the upstream.
   let uploads: Gate
+  /// Limits what bodies keep so that they can be sent again.
+  let replay: ReplayAccount
   /// Whether the base path of the upstream is not in the targets that the route table makes.
   private let joinsBaseLate: Bool
   /// The upstream's endpoints; nil if it is a URL.
@@ -83,6 +85,7 @@ final class RoutePlan: Sendable {
       }
     timeout = route.timeout / .seconds(1)
     uploads = maker.uploads(of: upstream)
+    replay = maker.context.replay
     endpoints = maker.endpoints(of: upstream)
     balanceKey = named?.balanceKey
     patience = named?.connection.connectTimeout ?? 0

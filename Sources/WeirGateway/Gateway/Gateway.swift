@@ -18,6 +18,8 @@ package final class Gateway: Sendable {
     package var failureWindow = 10.0
     /// The bodies that are coded or decoded at one time.
     package var coders = CodingPlan.mostBodies
+    /// The bytes beyond 64 KiB each that requests' bodies keep at one time, so that they can be sent again.
+    package var replayBytes = ReplayAccount.mostBytes
     /// Listening sockets that are open already, from another process.
     package var sockets = InheritedSockets()
 
@@ -52,7 +54,7 @@ package final class Gateway: Sendable {
     let credentials = CredentialRegistry(monitor: metrics.client, log: log)
     let context = PlanContext(
       pseudonym: options.pseudonym ?? ForwardingPlan.pseudonym(using: &random), coders: Gate(limit: options.coders),
-      credentials: credentials)
+      credentials: credentials, replay: ReplayAccount(limit: options.replayBytes))
     self.context = context
     self.metrics = metrics
     let logs = SharedLogs(log, window: options.failureWindow)
@@ -64,6 +66,7 @@ package final class Gateway: Sendable {
     self.registry = registry
     present = Mutex(configuration.routes)
     credentials.follow(configuration)
+    metrics.replay.source.follow { [weak replay = context.replay] in replay.map { [$0.bytes] } ?? [] }
     metrics.credentials.credentials.follow { [weak credentials] in credentials?.all.map { $0.report() } ?? [] }
     metrics.credentials.files.follow { [weak credentials] in credentials?.files ?? [] }
     try registry.follow(configuration.upstreams)

@@ -21,6 +21,7 @@ package final class GatewayMetrics: Sendable {
   let endpoints: EndpointMetrics
   let listeners = ListenerMetrics()
   let credentials = CredentialMetrics()
+  let replay = ReplayMetrics()
   let tls: TLSMetrics
   let tunnels: TunnelMetrics
   let limits: LimitMetrics
@@ -83,6 +84,7 @@ package final class GatewayMetrics: Sendable {
     try registry.register(endpoints)
     try registry.register(listeners)
     try registry.register(credentials)
+    try registry.register(replay)
     tls = try TLSMetrics(registry)
     tunnels = try TunnelMetrics(registry)
     limits = try LimitMetrics(registry)

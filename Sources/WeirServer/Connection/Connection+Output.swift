@@ -23,6 +23,9 @@ extension Connection {
     noteAppended()
   }
 
+  /// Whether the client can't have got any of the response that has begun.
+  var isResponseRetractable: Bool { machine.phase == .open && !isBroken && output.isResponseWhole }
+
   /// Takes back the response that has begun. Returns false if the client may have got some of it.
   func retractResponse() -> Bool {
     guard machine.phase == .open, !isBroken, output.retractResponse() else { return false }

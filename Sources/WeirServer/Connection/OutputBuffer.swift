@@ -24,6 +24,9 @@ struct OutputBuffer {
     mark = bytes.count
   }
 
+  /// Whether the wire has none of the response that began last.
+  var isResponseWhole: Bool { mark != nil }
+
   /// Takes back the response that began last. If some of it has left, changes nothing and returns false.
   mutating func retractResponse() -> Bool {
     guard let mark else { return false }

@@ -67,6 +67,12 @@ extension Exchange {
     return true
   }
 
+  /// Whether ``retract()`` would take back a response that has begun.
+  package var isRetractable: Bool {
+    guard case .begun = responseState, let connection else { return false }
+    return connection.isResponseRetractable
+  }
+
   /// Answers 101: the connection is a tunnel from now on. `fields` have the Upgrade field; the server adds Connection.
   ///
   /// ``bodyReader``, which is to be set next, gets the client's bytes, and `didEnd` when the client ends its side.
