@@ -27,13 +27,15 @@ final class GatewayRig: Sendable {
 
   init(
     _ configuration: Configuration, workers: Int = 1, pseudonym: String = "weir", connections: Int = .max,
-    window: Double = 10, coders: Int = CodingPlan.mostBodies, log: Logger = Logger(level: .error)
+    window: Double = 10, coders: Int = CodingPlan.mostBodies,
+    replayBytes: Int = ReplayAccount.mostBytes, log: Logger = Logger(level: .error)
   ) throws {
     let monitor = try MetricsMonitor(registry: registry)
     var options = Gateway.Options(address: .loopback(port: 0), workers: workers, pseudonym: pseudonym)
     options.connections = connections
     options.failureWindow = window
     options.coders = coders
+    options.replayBytes = replayBytes
     gateway = try Gateway(
       configuration, options: options,
       metrics: try GatewayMetrics(registry, client: monitor), observer: monitor, log: log)

@@ -314,23 +314,6 @@ import WeirTestSupport
     if !isChunked { #expect(received.components(of: body) == 2) }
   }
 
-  /// It may outgrow what is kept while the retry waits, when the first answer is gone.
-  @Test func aBodyThatIsStillComingIsNotRetried() throws {
-    let upstream = try ScriptedServer(Script(.head, .bytes(8), .send(Self.failure), .awaitClose))
-    var route = try Route(to: upstream.port)
-    route.retry.limit = 2
-    route.retry.methods = ["POST"]
-    let rig = try GatewayRig(route)
-    let client = try rig.client()
-    client.send("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n10000\r\n")
-    // As much as is kept, upon which the request begins.
-    client.send(String(repeating: "a", count: 64 << 10) + "\r\n")
-    let response = try #require(client.response())
-    #expect(response.status == 503)
-    #expect(response.text == "busy")
-    #expect(Self.requests("POST", upstream) == 1)
-  }
-
   @Test func largeBodiesAreNotRetried() throws {
     let body = [UInt8](repeating: 0x61, count: (64 << 10) + 1)
     let upstream = try ScriptedServer(Script(.head, .bytes(body.count), .send(Self.failure), .awaitClose))

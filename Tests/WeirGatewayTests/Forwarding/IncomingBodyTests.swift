@@ -11,15 +11,54 @@ import WeirServer
     return body
   }
 
-  @Test func aBodyMayBeSentAgainAsLongAsAllOfItIsKept() {
-    let limit = ReplayBuffer.defaultLimit
+  @Test func aBodyMayBeSentAgainAsLongAsAllThatCameIsKept() {
+    let limit = ReplayBuffer.window
     var body = Self.body(limit)
-    #expect(body.canReplay(.none) && body.canReplay(.length(Int64(limit))))
-    #expect(!body.canReplay(.length(Int64(limit) + 1)), "the rest would not fit")
-    #expect(!body.canReplay(.chunked), "there may be more")
-    _ = body.ended()
-    #expect(body.canReplay(.chunked) && body.canReplay(.length(Int64(limit) + 1)))
-    #expect(!Self.body(limit + 1).canReplay(.chunked))
+    #expect(body.canReplay, "though there may be more")
+    var reads = [body.read(limit)]
+    #expect(body.canReplay)
+    body.add(1)
+    #expect(!body.canReplay)
+    body = Self.body(limit + 1)
+    #expect(body.canReplay, "no attempt has taken anything")
+    reads.append(body.read(1))
+    #expect(!body.canReplay)
+    #expect(reads.map(\.0) == ["\(limit)", "1"])
+  }
+
+  /// From the verdict until the next attempt begins, and on if there is none after all.
+  @Test func theClientWaitsWhileABodyIsHeld() {
+    let limit = ReplayBuffer.window
+    var body = Self.body(limit)
+    var reads = [body.read(limit)]
+    #expect(!body.isFull)
+    body.hold()
+    body.add(10)
+    #expect(body.isFull && body.canReplay)
+    reads += [body.read(20), body.read(1)]
+    #expect(!body.isAwaited && !body.holdsUpstreamUp, "it is not the client that is slow")
+    let makesRoom = [body.release(), body.release()]
+    #expect(makesRoom == [true, false])
+    #expect(body.isAwaited && body.holdsUpstreamUp)
+    body.add(1)
+    #expect(!body.canReplay)
+    #expect(reads.map(\.0) == ["\(limit)", "10", "pause"])
+    #expect(reads.map(\.1) == [true, false, false])
+  }
+
+  @Test func aBodyThatIsOverKeepsNothing() {
+    let account = ReplayAccount()
+    var body = IncomingBody()
+    body.keep(1 << 20, of: account)
+    body.add(200_000)
+    #expect(body.keepsMore && account.bytes == 196_608)
+    var other = IncomingBody()
+    other.keep(1 << 20, of: account)
+    other.add(200_000)
+    other.stopKeeping()
+    #expect(!other.keepsMore && account.bytes == 196_608)
+    body.drop()
+    #expect(account.bytes == 0)
   }
 
   @Test func theRequestBeginsWithTheWholeBodyOrAFullBuffer() {
@@ -27,7 +66,7 @@ import WeirServer
     #expect(body.isGathering)
     var begins = [body.ended()]
     body = IncomingBody()
-    begins.append(body.add(ReplayBuffer.defaultLimit - 1))
+    begins.append(body.add(ReplayBuffer.window - 1))
     #expect(!body.isFull)
     begins.append(body.add(1))
     #expect(body.isFull && !body.isGathering)
@@ -36,7 +75,7 @@ import WeirServer
   }
 
   @Test func eachSideWaitsForTheOther() {
-    let limit = ReplayBuffer.defaultLimit
+    let limit = ReplayBuffer.window
     var body = Self.body(limit)
     #expect(body.isFull)
     var reads = [body.read(1), body.read(limit)]
