@@ -11,11 +11,17 @@ extension DestinationState {
     _ waiter: () -> PaceGate.Waiter
   ) -> (arrival: PaceMachine.Arrival, wake: MonotonicTime?) {
     let (arrival, wake, answers) = withPace(settings, at: now) { gate in
+      gate.machine.follow(settings, at: now)
       let arrival = gate.arrived(priority: priority, timeout: timeout, isRetry: isRetry, at: now, waiter)
       return (arrival, gate.machine.nextWake(at: now), gate.answers(at: now))
     }
     for answer in answers { answer.waiter(answer.refusal) }
     return (arrival, wake)
+  }
+
+  /// Whether a second attempt beside another one would get a turn now.
+  func hasTurn(_ settings: PaceSettings, at now: MonotonicTime) -> Bool {
+    withPace(settings, at: now) { $0.machine.hasTurn(at: now) }
   }
 
   /// Takes a turn for a second attempt beside another one; nil if it would have to wait.
@@ -76,7 +82,6 @@ extension DestinationState {
     pace.withLock { gate in
       var present = gate.take() ?? PaceGate(settings, at: now)
       defer { gate = present }
-      present.machine.follow(settings, at: now)
       return body(&present)
     }
   }

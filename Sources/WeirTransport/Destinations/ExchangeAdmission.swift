@@ -107,10 +107,12 @@ package final class ExchangeAdmission {
   package func takesHedge(at now: MonotonicTime = .now) -> Bool {
     guard let state else { return true }
     guard !isRejected(at: now), state.takePlaceBeside() else { return false }
-    if let pace = controls.pace { rivalTurn = state.takeTurn(pace, at: now) }
-    let hasTurn = controls.pace == nil || rivalTurn != nil
-    if hasTurn, state.grantsRetry(by: retryBudget, at: now) { return true }
-    if let turn = rivalTurn.take() { state.leavePace(turn, at: now) }
+    let hasTurn = controls.pace.map { state.hasTurn($0, at: now) } ?? true
+    if hasTurn, state.grantsRetry(by: retryBudget, at: now) {
+      guard let pace = controls.pace else { return true }
+      rivalTurn = state.takeTurn(pace, at: now)
+      if rivalTurn != nil { return true }
+    }
     state.release()
     return false
   }
