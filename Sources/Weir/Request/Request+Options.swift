@@ -76,6 +76,20 @@ extension Request {
     return self
   }
 
+  /// Limits each attempt to this many seconds, from when it goes on the wire until the final head of its response is there;
+  /// redirects are part of it. Default: the session's ``SessionConfiguration/attemptTimeout``. A `seconds` that is not
+  /// more than 0 means no limit; one that is not a number means the default. Set it before the request is resumed.
+  ///
+  /// The clock stands while the server waits for bytes of a stream as the request's body that have not come, while the
+  /// request is suspended, and while a ``RedirectHandler`` or the destination's queue is waited for. An attempt that reaches
+  /// the limit fails with `URLError(.timedOut)`, about which retriers are asked; beside a second attempt
+  /// (``hedge(after:limit:)``) it drops out. A limit that is not less than the deadline changes nothing.
+  @discardableResult
+  public func attemptTimeout(_ seconds: TimeInterval) -> Self {
+    fields.withLock { $0.attemptTimeout = seconds.isNaN ? nil : seconds }
+    return self
+  }
+
   /// Starts a second attempt beside the first if the response's head has not arrived after `delay`. The first final
   /// head that is not a failure (a status below 500 other than 408, 425 and 429) wins, and the other attempt is
   /// cancelled. Default: no hedging. Set it before the request is resumed.

@@ -50,6 +50,8 @@ struct RequestFields {
   var deliveryQueue: DispatchQueue?
   /// Seconds from `resume()`; nil: the session's default.
   var deadline: TimeInterval?
+  /// Seconds for each attempt, none if not more than 0; nil: the session's default.
+  var attemptTimeout: TimeInterval?
   /// The names of fields that adapters have filled with secrets. A redirect that leaves the origin takes them off, and
   /// descriptions hide their values.
   var secretFields: Set<String> = []

@@ -57,8 +57,8 @@ public struct SessionConfiguration: Sendable {
   /// The deadline of a whole request from `resume()`: attempts, redirects, retry delays, adapters and refreshes.
   public var timeoutIntervalForResource: TimeInterval = 604_800
   /// The limit in seconds of one attempt, from when it goes on the wire until the final head of its response is there; nil:
-  /// none. The times in which the server waits for the request's body do not count. ``Request/attemptTimeout(_:)`` comes
-  /// before it.
+  /// none, as is one that is not more than 0. ``Request/attemptTimeout(_:)`` sets it for one request, and says which times
+  /// do not count. Default: nil.
   public var attemptTimeout: TimeInterval?
   /// The limit in seconds of name lookup, TCP and TLS together.
   public var connectTimeout: TimeInterval = 30
@@ -76,8 +76,13 @@ public struct SessionConfiguration: Sendable {
   /// ``httpMaximumConnectionsPerHost`` is the only limit. For services that answer callers of their own, and cancel
   /// requests whose caller has left, use `.default`. A batch of requests has no callers that give up, and no use for it.
   public var overload: OverloadSettings?
-  /// The pace of the attempts at each destination: a rate, and the pauses that it asks for; nil: attempts begin as soon as
-  /// they may.
+  /// The pace of the attempts at each destination: a rate, and the pauses that it asks for. Default: nil, so that attempts
+  /// begin as soon as they may.
+  ///
+  /// No attempt begins before its turn, retries and second attempts included. A request that would wait for its turn longer
+  /// than ``PaceSettings/wait``, or beyond its deadline, is rejected at once
+  /// (``WeirError/RequestRejectionReason/overloaded(reason:retryAfter:)``); no retrier is asked about it. Where
+  /// ``OverloadSettings/priority`` of ``overload`` is on, urgent requests get their turns first.
   public var pace: PaceSettings?
   /// The place where handlers without a queue argument run; default: the completion queue.
   public var handlerExecution = HandlerExecution.completionQueue

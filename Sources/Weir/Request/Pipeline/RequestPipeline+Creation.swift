@@ -171,13 +171,15 @@ extension RequestPipeline {
   func makeTask(for hop: HopRequest, rival: Int? = nil, _ keep: (TaskRunner) -> Void) {
     let task = TransferTask(identifier: core.nextTaskIdentifier(), request: hop, owner: request)
     // The observers that come later see the task, and are told at once.
-    let (number, retryCount, observers) = request.fields.withLock { fields in
+    let (number, retryCount, ownLimit, observers) = request.fields.withLock { fields in
       let number = rival ?? fields.attempt?.number ?? 1
       fields.change(number) { $0?.task = task }
       let observers = fields.observers.map { ($0.takeWaitingForDescription(), $0.urlRequest, $0.task) }
-      return (number, fields.retryCount, observers)
+      return (number, fields.retryCount, fields.attemptTimeout, observers)
     }
-    keep(TaskRunner(hop, number: number, retryCount: retryCount, task: task, of: self))
+    let runner = TaskRunner(hop, number: number, retryCount: retryCount, task: task, of: self)
+    if let limit = ownLimit ?? core.configuration.attemptTimeout, limit > 0 { runner.attempt.limit(to: limit) }
+    keep(runner)
     if let (descriptions, onRequest, onTask) = observers {
       request.describe(to: descriptions)
       if let onRequest { request.deliver(on: onRequest.queue) { onRequest.handler(hop.urlRequest) } }
