@@ -93,8 +93,9 @@ extension WeirError {
     case queueFull
     /// The request waited longer than `admissionTimeout`.
     case admissionTimeout
-    /// The destination gets more requests than it can answer in time (``SessionConfiguration/overload``). Unless
-    /// it was a retry, nothing was sent, so any request may be repeated after `retryAfter` seconds.
+    /// The destination gets more requests than it can answer in time (``SessionConfiguration/overload``), or than its pace
+    /// allows (``SessionConfiguration/pace``). Unless it was a retry, nothing was sent, so any request may be repeated
+    /// after `retryAfter` seconds.
     case overloaded(reason: ShedReason, retryAfter: TimeInterval)
     /// The request's origin has an ``EndpointGroup`` (``SessionConfiguration/endpoints``) without an endpoint that takes
     /// another attempt.

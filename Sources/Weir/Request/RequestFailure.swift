@@ -158,9 +158,17 @@ extension WeirError.RequestRejectionReason {
     case .circuitOpen: configuration.circuitBreaker.map { "circuitBreaker.failureRatio: \($0.failureRatio)" }
     case .queueFull: "maximumPendingRequestsPerHost: \(configuration.maximumPendingRequestsPerHost)"
     case .admissionTimeout: "admissionTimeout: \(configuration.admissionTimeout) s"
+    case .overloaded(.paused, _): configuration.pace.map { "pace.wait: \($0.wait) s, pace.obey: \($0.obeyText)" }
+    case .overloaded(.pace, _): configuration.pace.map { "pace.wait: \($0.wait) s\($0.rateText)" }
     case .overloaded(.silent, _): configuration.overload?.silence.map { "overload.silence: \($0) s" }
     case .overloaded: configuration.overload.map { "overload.wait: \($0.wait) s" }
     case .noEndpoint: nil
     }
   }
+}
+
+extension PaceSettings {
+  fileprivate var obeyText: String { obey.map(\.rawValue).sorted().joined(separator: ", ") }
+
+  fileprivate var rateText: String { rate.map { ", pace.rate: \($0)" } ?? "" }
 }

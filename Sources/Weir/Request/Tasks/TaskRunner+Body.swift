@@ -9,7 +9,7 @@ extension TaskRunner {
   func accept(_ response: LazyHTTPResponse) {
     noteForCache(response)
     attempt.noteLatency()
-    attempt.answered(response.statusCode)
+    attempt.answered(response.statusCode, response.head)
     guard goesOn(status: response.statusCode) else { return }
     let isInFile = request.fileOffset != nil
     if isInFile, let next = request.startsOver(after: response, to: hop.request.urlRequest) {
