@@ -49,6 +49,13 @@ extension ClosureEventMonitor {
     set { set(newValue) }
   }
 
+  /// Called for ``EventMonitor/request(_:waitedForPace:)``.
+  @preconcurrency
+  public var requestWaitedForPace: (@Sendable (Request, TimeInterval) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
   /// Called for ``EventMonitor/request(_:wasShed:)``.
   @preconcurrency
   public var requestWasShed: (@Sendable (Request, ShedReason) -> Void)? {
@@ -115,6 +122,13 @@ extension ClosureEventMonitor {
   /// Called for ``EventMonitor/session(_:overload:report:)``.
   @preconcurrency
   public var sessionOverloadReport: (@Sendable (Session, Destination, OverloadReport) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
+  /// Called for ``EventMonitor/session(_:pace:report:)``.
+  @preconcurrency
+  public var sessionPaceReport: (@Sendable (Session, Destination, PauseReport) -> Void)? {
     get { closure() }
     set { set(newValue) }
   }

@@ -160,7 +160,11 @@ public protocol EventMonitor: Sendable {
   func request(_ request: Request, didDenyRetry denial: RetryDenial)
   /// A second attempt beside a slow one started, won, lost, or was denied; see ``Request/hedge(after:limit:)``.
   func request(_ request: Request, hedge event: HedgeEvent)
-  /// Load control has refused the request (``SessionConfiguration/overload``); nothing of its present attempt was sent.
+  /// An attempt has waited so many seconds for its turn by the pace of its destination (``SessionConfiguration/pace``), or
+  /// was refused after that time. Not called for attempts that did not wait.
+  func request(_ request: Request, waitedForPace seconds: TimeInterval)
+  /// Load control (``SessionConfiguration/overload``) or the pace of the destination (``SessionConfiguration/pace``) has
+  /// refused the request; nothing of its present attempt was sent.
   func request(_ request: Request, wasShed reason: ShedReason)
   /// The request was cancelled by its user before it had settled, after its first attempt was begun.
   func request(_ request: Request, abandonedIn phase: AbandonedPhase)
@@ -181,6 +185,9 @@ public protocol EventMonitor: Sendable {
   /// The values of a destination's load control, and the events since the report before. Called once a second from the
   /// first request on, until none has come for ten minutes.
   func session(_ session: Session, overload destination: Destination, report: OverloadReport)
+  /// A destination has asked for a pause that is obeyed (``SessionConfiguration/pace``). Called at the beginning of each
+  /// pause, then once a second with the seconds that are left, and once more when it is over.
+  func session(_ session: Session, pace destination: Destination, report: PauseReport)
   /// An endpoint of an ``EndpointGroup`` was left out, or is back.
   func session(_ session: Session, endpointsOf origin: Destination, event: EndpointEvent)
   /// Something happened to a credential that is refreshed on behalf of requests of this session.
@@ -213,8 +220,8 @@ public struct EventInterests: OptionSet, Sendable {
   public static let data = EventInterests(rawValue: 1 << 3)
   /// Validation and serialization, and informational responses.
   public static let responses = EventInterests(rawValue: 1 << 4)
-  /// Adapters' durations, cache results, attempts, hedges, retry decisions, refusals by load control, callers that gave
-  /// up, and settling, which are weir's additions; and `requestIsRetrying`.
+  /// Adapters' durations, cache results, attempts, hedges, retry decisions, waits for the pace, refusals by it and by load
+  /// control, callers that gave up, and settling, which are weir's additions; and `requestIsRetrying`.
   public static let attempts = EventInterests(rawValue: 1 << 5)
   /// Loop lag and invalidation.
   public static let session = EventInterests(rawValue: 1 << 6)
@@ -336,6 +343,7 @@ extension EventMonitor {
   ) {}
   public func request(_ request: Request, didDenyRetry denial: RetryDenial) {}
   public func request(_ request: Request, hedge event: HedgeEvent) {}
+  public func request(_ request: Request, waitedForPace seconds: TimeInterval) {}
   public func request(_ request: Request, wasShed reason: ShedReason) {}
   public func request(_ request: Request, abandonedIn phase: AbandonedPhase) {}
   public func request(_ request: Request, cache result: CacheResult) {}
@@ -346,6 +354,7 @@ extension EventMonitor {
   public func session(_ session: Session, circuit destination: Destination, entered state: CircuitState) {}
   public func session(_ session: Session, overload destination: Destination, entered state: OverloadState) {}
   public func session(_ session: Session, overload destination: Destination, report: OverloadReport) {}
+  public func session(_ session: Session, pace destination: Destination, report: PauseReport) {}
   public func session(_ session: Session, endpointsOf origin: Destination, event: EndpointEvent) {}
   public func session(_ session: Session, refresh event: RefreshEvent) {}
 }

@@ -53,6 +53,12 @@ extension UniformEventMonitor {
       { $0.log("request.hedge", request, event.rawValue) })
   }
 
+  public func request(_ request: Request, waitedForPace seconds: TimeInterval) {
+    handle(
+      .attempts, (request, seconds), { $0.request($1.0, waitedForPace: $1.1) },
+      { $0.requestWaitedForPace?(request, seconds) }, { $0.log("request.waitedForPace", request, seconds.logText) })
+  }
+
   public func request(_ request: Request, wasShed reason: ShedReason) {
     handle(
       .attempts, (request, reason), { $0.request($1.0, wasShed: $1.1) }, { $0.requestWasShed?(request, reason) },
@@ -122,6 +128,18 @@ extension UniformEventMonitor {
       {
         if report.state != .normal {
           $0.log("session.overloadReport", "limit \(report.limit), used \(report.used)", "\(destination)")
+        }
+      })
+  }
+
+  public func session(_ session: Session, pace destination: Destination, report: PauseReport) {
+    // While a pause goes on, reports come each second. Only its beginning and its end are worth a line.
+    handle(
+      .resilience, (session, destination, report), { $0.session($1.0, pace: $1.1, report: $1.2) },
+      { $0.sessionPaceReport?(session, destination, report) },
+      {
+        if report.begun > 0 || report.left == 0 {
+          $0.log("session.paceReport", "\(report.left.logText) left, \(report.begun) begun", "\(destination)")
         }
       })
   }

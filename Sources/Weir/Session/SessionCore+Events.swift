@@ -50,7 +50,7 @@ extension SessionCore: TransportObserver {
   }
 
   func exchange(_ exchange: any TransportExchange, waitedForPace seconds: Double) {
-    tell(exchange, { $0.exchange(exchange, waitedForPace: seconds) })
+    tell(exchange, { $0.exchange(exchange, waitedForPace: seconds) }) { $0.request($1, waitedForPace: seconds) }
   }
 
   func exchange(_ exchange: any TransportExchange, wasShed reason: ShedReason) {
@@ -111,7 +111,7 @@ extension SessionCore: TransportObserver {
   }
 
   func destination(_ destination: Destination, pause report: PauseReport) {
-    tell({ $0.destination(destination, pause: report) }, { _, _ in })
+    tell({ $0.destination(destination, pause: report) }, { $0.session($1, pace: destination, report: report) })
   }
 
   func destination(_ destination: Destination, overload report: OverloadReport) {

@@ -147,6 +147,7 @@ extension EventLog {
   }
 
   func request(_ request: Request, hedge event: HedgeEvent) { note(request, "hedge", event.rawValue) }
+  func request(_ request: Request, waitedForPace seconds: TimeInterval) { note(request, "waitedForPace") }
   func request(_ request: Request, wasShed reason: ShedReason) { note(request, "wasShed", reason.rawValue) }
   func request(_ request: Request, abandonedIn phase: AbandonedPhase) { note(request, "abandoned", phase.rawValue) }
   func request(_ request: Request, cache result: CacheResult) { note(request, "cache", result.rawValue) }

@@ -95,6 +95,10 @@ extension EventLog {
     noteOnce("session.overloadReport \(PortNames.hidden(destination))")
   }
 
+  func session(_ session: Session, pace destination: Destination, report: PauseReport) {
+    noteOnce("session.paceReport \(PortNames.hidden(destination))")
+  }
+
   func session(_ session: Session, refresh event: RefreshEvent) {
     switch event.kind {
     case .began: note("session.refresh", "\(event.interceptor) began waiters=\(event.waiters)")
