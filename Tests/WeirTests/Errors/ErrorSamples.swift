@@ -62,6 +62,11 @@ struct ErrorSample: Sendable, CustomTestStringConvertible {
     .init(.requestRejected(reason: .admissionTimeout), .rejected, "admission_timeout", ["admissionTimeout"]),
     .init(
       .requestRejected(reason: .overloaded(reason: .waited, retryAfter: 1)), .rejected, "overloaded", ["overload"]),
+    .init(
+      .requestRejected(reason: .overloaded(reason: .paused, retryAfter: 4)), .rejected, "paused",
+      ["pace.obey", "pace.wait"]),
+    .init(
+      .requestRejected(reason: .overloaded(reason: .pace, retryAfter: 4)), .rejected, "pace", ["pace.rate"]),
   ]
 
   private static func multipart(

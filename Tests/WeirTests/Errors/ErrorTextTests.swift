@@ -98,6 +98,15 @@ struct ErrorTextTests {
     return await session.request(hole.url, requestModifier: { $0.timeoutInterval = 0.05 }).plainResponse().error
   }
 
+  private static let attempt = Trial(
+    "attempt",
+    "The transfer failed: the head of the response did not come within 0.05 s (attemptTimeout) "
+      + "(GET http://127.0.0.1:P, attempt 1, after T s)"
+  ) {
+    let hole = try BlackHole()
+    return await error(hole.url) { $0.attemptTimeout = 0.05 }
+  }
+
   /// Some facts are in its own words, which change.
   private static let isOldLibcurl = CurlLibrary.version.hasPrefix("7.")
 
@@ -290,7 +299,8 @@ struct ErrorTextTests {
   ]
 
   static let all =
-    [closed, retried, unknownName, silence, ownSilence, connect, plain, policy, circuit] + deadlines + sizes + adapters
+    [closed, retried, unknownName, silence, ownSilence, attempt, connect, plain, policy, circuit] + deadlines + sizes
+    + adapters
     + bodies + admissions
 
   @Test("Each says what, which setting and which request", arguments: all)

@@ -5,6 +5,7 @@ import Testing
 import WeirTestSupport
 
 @testable import Weir
+@testable import WeirTransport
 
 /// The closures of a monitor that is made of them.
 @Suite("Monitors made of closures", .timeLimit(.minutes(1)))
@@ -69,10 +70,12 @@ struct ClosureEventMonitorTests {
     monitor.sessionLoopLag = { heard.append("lag \($0 === session) \($1)") }
     monitor.sessionRetryBudget = { heard.append("budget \($0 === session) \($1) \($2)") }
     monitor.sessionCircuitEnteredState = { heard.append("circuit \($0 === session) \($1) \($2.rawValue)") }
+    monitor.requestWaitedForPace = { heard.append("waited \($0 == request) \($1)") }
     monitor.requestWasShed = { heard.append("shed \($0 == request) \($1.rawValue)") }
     monitor.requestAbandoned = { heard.append("abandoned \($0 == request) \($1.rawValue)") }
     monitor.sessionOverloadEnteredState = { heard.append("overload \($0 === session) \($1) \($2.rawValue)") }
     monitor.sessionOverloadReport = { heard.append("report \($0 === session) \($1) \($2.limit)") }
+    monitor.sessionPaceReport = { heard.append("pace \($0 === session) \($1) \($2.left) \($2.begun)") }
     monitor.sessionEndpointEvent = { heard.append("endpoint \($0 === session) \($1) \($2)") }
     monitor.sessionRefreshEvent = { heard.append("refresh \($0 === session) \($1.interceptor)") }
 
@@ -93,10 +96,12 @@ struct ClosureEventMonitorTests {
     monitor.session(session, loopLag: 4)
     monitor.session(session, retryBudget: place, available: 5)
     monitor.session(session, circuit: place, entered: .open)
+    monitor.request(request, waitedForPace: 6)
     monitor.request(request, wasShed: .waited)
     monitor.request(request, abandonedIn: .upstream)
     monitor.session(session, overload: place, entered: .overloaded)
     monitor.session(session, overload: place, report: OverloadReport(state: .overloaded, limit: 6, used: 5))
+    monitor.session(session, pace: place, report: PauseReport(left: 7, begun: 1))
     monitor.session(session, endpointsOf: place, event: EndpointEvent(endpoint: "a:1", kind: .returned))
     monitor.session(session, refresh: RefreshEvent(interceptor: "token", kind: .began, waiters: 1))
     #expect(
@@ -104,8 +109,9 @@ struct ClosureEventMonitorTests {
         "adapted true token 1.0 true", "started true 2", "ended true 2 true true", "retries true 3.0 backoff 503",
         "denied true limit", "hedge true won", "cache true miss", "hints true 103", "settled true success",
         "connection true opened",
-        "lag true 4.0", "budget true \(place) 5.0", "circuit true \(place) open", "shed true waited",
+        "lag true 4.0", "budget true \(place) 5.0", "circuit true \(place) open", "waited true 6.0", "shed true waited",
         "abandoned true upstream", "overload true \(place) overloaded", "report true \(place) 6",
+        "pace true \(place) 7.0 1",
         "endpoint true \(place) a:1 is back", "refresh true token",
       ])
   }

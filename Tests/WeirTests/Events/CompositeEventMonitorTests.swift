@@ -4,6 +4,8 @@ import Testing
 import Weir
 import WeirTestSupport
 
+@testable import WeirTransport
+
 /// Which monitors a composite passes each event on to.
 @Suite("Composite monitors", .timeLimit(.minutes(1)))
 struct CompositeEventMonitorTests {
@@ -72,6 +74,10 @@ private struct Events {
           $0.session(
             session, overload: Self.destination, report: OverloadReport(state: .normal, limit: 1, used: 0))
         }
+      ),
+      (
+        "pace", ["resilience"],
+        { $0.session(session, pace: Self.destination, report: PauseReport(left: 1, begun: 1)) }
       ),
       (
         "endpoints", ["resilience"],
@@ -175,6 +181,7 @@ private struct Events {
         { $0.request(request, willRetryAfter: 2, source: .backoff, reason: RetryReason(rawValue: "503")) }
       ),
       ("deny(body)", ["attempts"], { $0.request(request, didDenyRetry: RetryDenial(reason: .body)) }),
+      ("waited(3.0)", ["attempts"], { $0.request(request, waitedForPace: 3) }),
       ("shed(waited)", ["attempts"], { $0.request(request, wasShed: .waited) }),
       ("abandoned(queue)", ["attempts"], { $0.request(request, abandonedIn: .queue) }),
       ("settle(success)", ["attempts"], { $0.requestDidSettle(request, outcome: .success) }),
@@ -208,6 +215,7 @@ private struct Ear: InlineEventMonitor {
   func session(_: Session, circuit: Destination, entered: CircuitState) { note("circuit") }
   func session(_: Session, overload: Destination, entered: OverloadState) { note("overload") }
   func session(_: Session, overload: Destination, report: OverloadReport) { note("report") }
+  func session(_: Session, pace: Destination, report: PauseReport) { note("pace") }
   func session(_: Session, endpointsOf: Destination, event: EndpointEvent) { note("endpoints") }
   func session(_: Session, retryBudget: Destination, available: Double) { note("retryBudget") }
   func urlSession(
@@ -264,6 +272,7 @@ private struct Ear: InlineEventMonitor {
     note("willRetry(\(delay))")
   }
   func request(_: Request, didDenyRetry denial: RetryDenial) { note("deny(\(denial.reason.rawValue))") }
+  func request(_: Request, waitedForPace seconds: TimeInterval) { note("waited(\(seconds))") }
   func request(_: Request, wasShed reason: ShedReason) { note("shed(\(reason.rawValue))") }
   func request(_: Request, abandonedIn phase: AbandonedPhase) { note("abandoned(\(phase.rawValue))") }
   func requestDidSettle(_: Request, outcome: RequestOutcome) { note("settle(\(outcome.rawValue))") }

@@ -343,29 +343,3 @@ struct OverloadTransferTests {
     #expect(plain.reports.entries.isEmpty, "there is no load control")
   }
 }
-
-/// A body of one byte that comes when a test opens the gate.
-private final class GatedStream: InputStream {
-  private let gate: Gate
-  private var status = Status.notOpen
-  private var isRead = false
-
-  init(_ gate: Gate) {
-    self.gate = gate
-    super.init(data: Data())
-  }
-
-  override var streamStatus: Status { status }
-  override var streamError: (any Error)? { nil }
-  override func open() { status = .open }
-  override func close() { status = .closed }
-  override var hasBytesAvailable: Bool { !isRead }
-
-  override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength length: Int) -> Int {
-    if isRead { return 0 }
-    gate.wait()
-    isRead = true
-    buffer.pointee = 65
-    return 1
-  }
-}

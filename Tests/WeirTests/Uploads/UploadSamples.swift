@@ -77,3 +77,29 @@ final class Denials: InlineEventMonitor {
 
   func request(_ request: Request, didDenyRetry denial: RetryDenial) { reasons.append(denial.reason) }
 }
+
+/// A body of one byte that comes when a test opens the gate.
+final class GatedStream: InputStream {
+  private let gate: Gate
+  private var status = Status.notOpen
+  private var isRead = false
+
+  init(_ gate: Gate) {
+    self.gate = gate
+    super.init(data: Data())
+  }
+
+  override var streamStatus: Status { status }
+  override var streamError: (any Error)? { nil }
+  override func open() { status = .open }
+  override func close() { status = .closed }
+  override var hasBytesAvailable: Bool { !isRead }
+
+  override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength length: Int) -> Int {
+    if isRead { return 0 }
+    gate.wait()
+    isRead = true
+    buffer.pointee = 65
+    return 1
+  }
+}
