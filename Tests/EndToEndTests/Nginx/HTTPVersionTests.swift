@@ -29,6 +29,25 @@ import WeirTestSupport
     #expect(try await client.text(nginx.url("/", on: "h2c")) == "HTTP/2.0")
   }
 
+  @Test("An attempt that has reached its limit ends its stream, and no other one of the connection")
+  func attemptTimeout() async throws {
+    let hole = try BlackHole()
+    let nginx = try await NginxServer(
+      .init(
+        "h2c", listen: "http2",
+        "location / { return 200 $server_protocol; } location /slow { proxy_pass \(hole.url); }"))
+    let client = try MeasuredSession {
+      $0.httpVersion = .http2PriorKnowledge
+      $0.attemptTimeout = 1
+    }
+    #expect(try await client.text(nginx.url("/", on: "h2c")) == "HTTP/2.0")
+    let response = await client.get(nginx.url("/slow", on: "h2c"))
+    #expect(response.urlErrorCode == .timedOut)
+    #expect("\(response)".contains("within 1.0 s (attemptTimeout)"), "\(response)")
+    #expect(try await client.text(nginx.url("/", on: "h2c")) == "HTTP/2.0")
+    #expect(client.sum("weir_connections_opened_total") == 1)
+  }
+
   @Test func aServerWithoutHTTP2IsSpokenToInHTTP1() async throws {
     let fixture = try await TLSFixture.shared.value
     let client = try fixture.session { $0.httpVersion = .http2 }
