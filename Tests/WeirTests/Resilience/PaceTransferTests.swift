@@ -58,6 +58,17 @@ struct PaceTransferTests {
     #expect(recorder.waits.entries.isEmpty && recorder.reports.entries.isEmpty)
   }
 
+  @Test("The pause that another server asks for, to which a redirect has led, is not the first one's")
+  func redirect() async throws {
+    let other = try answering(Self.asking(60))
+    let server = try PacedServer([response("302 Found", ["Location: \(other.url)"])])
+    let recorder = PaceRecorder()
+    let session = try Self.session(PaceSettings(wait: 0), DestinationTable(), recorder)
+    #expect(await session.request(server.url).plainResponse().response?.statusCode == 429)
+    #expect(await session.request(server.url).serializingString().response.value == "x")
+    #expect(recorder.waits.entries.isEmpty && recorder.reports.entries.isEmpty)
+  }
+
   @Test("After a pause one request goes first, and the others follow its answer")
   func oneFirst() async throws {
     let seen = Mutex(0)

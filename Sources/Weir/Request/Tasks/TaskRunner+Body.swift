@@ -9,7 +9,7 @@ extension TaskRunner {
   func accept(_ response: LazyHTTPResponse) {
     noteForCache(response)
     attempt.noteLatency()
-    attempt.answered(response.statusCode, response.head)
+    answered(response)
     guard goesOn(status: response.statusCode) else { return }
     let isInFile = request.fileOffset != nil
     if isInFile, let next = request.startsOver(after: response, to: hop.request.urlRequest) {
@@ -18,6 +18,12 @@ extension TaskRunner {
     startDecoder(response.statusCode)
     if !isInFile { tell(response) }
     passOn(response)
+  }
+
+  /// Tells the destination that this is its answer. A response of another origin, to which a redirect has led, asks the
+  /// destination for no pause.
+  func answered(_ response: LazyHTTPResponse) {
+    attempt.answered(response.statusCode, hop.hasLeftOrigin ? nil : response.head)
   }
 
   /// Tells monitors about the head.

@@ -152,7 +152,7 @@ extension TaskRunner {
     }
     attempt.forgetContentEncoding()
     attempt.noteLatency()
-    attempt.answered(response.statusCode, response.head)
+    answered(response)
     guard goesOn(status: found.response.statusCode) else { return true }
     tell(.revalidated)
     show(found, use)

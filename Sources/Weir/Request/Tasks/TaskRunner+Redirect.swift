@@ -68,7 +68,7 @@ extension TaskRunner {
 
   /// The destination has answered: no further hop asks it anything. So has the hop's endpoint, if it had one.
   private func redirectIsTheAnswer() {
-    if let response = task.lazyResponse { attempt.answered(response.statusCode, response.head) }
+    if let response = task.lazyResponse { answered(response) }
   }
 
   private func announce(_ proposal: URLRequest, for response: LazyHTTPResponse) {
