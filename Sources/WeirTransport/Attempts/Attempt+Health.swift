@@ -77,7 +77,10 @@ extension Attempt {
   /// - Parameter head: Nil for a head that asks for no pause.
   package func answered(_ status: Int, _ head: ResponseHead? = nil) {
     hasAnswered = true
-    if limit != nil { steerClock() }
+    if let limit {
+      limit.hasHead = true
+      steerClock()
+    }
     let ticket = lease.takePass()
     guard pass != nil || ticket != nil || selection != nil || controls.pace != nil else { return }
     let now = MonotonicTime.now

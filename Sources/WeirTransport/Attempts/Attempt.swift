@@ -223,7 +223,10 @@ package final class Attempt {
     if !machine.hasStarted { begin() }
     machine.hopStarts()
     unwanted = UnwantedBody()
-    if limit != nil { steerClock() }
+    if let limit {
+      limit.hopStarts()
+      steerClock()
+    }
   }
 
   private func begin() {

@@ -31,13 +31,18 @@ struct AttemptClock: Sendable {
 final class AttemptLimit {
   @exclusivity(unchecked) var clock: AttemptClock
   let timer = LoopTimer()
-  /// Whether the destination waits for bytes of the request.
+  /// Whether the destination waits for bytes of the present hop's request.
   @exclusivity(unchecked) var awaitsBody = false
+  /// Whether the final head is there, or that of a redirect that has answered for the destination, until the next hop.
+  @exclusivity(unchecked) var hasHead = false
   @exclusivity(unchecked) var isReached = false
 
   init(seconds: Double) {
     clock = AttemptClock(limit: seconds)
   }
+
+  /// A hop goes on the wire. What the one before it waited for, or was answered, does not count for it.
+  func hopStarts() { (awaitsBody, hasHead) = (false, false) }
 
   /// The error of the attempt's transfer.
   func judged(_ error: TransferError?) -> TransferError? {
@@ -52,7 +57,7 @@ extension Attempt {
   /// Lets the clock of the attempt's limit run while the destination has what it needs to answer.
   func steerClock() {
     guard let limit else { return }
-    let runs = machine.stage == .onWire && machine.reads && !hasAnswered && !limit.awaitsBody
+    let runs = machine.stage == .onWire && machine.reads && !limit.hasHead && !limit.awaitsBody
     guard limit.clock.run(runs, at: .now) else { return }
     if let end = limit.clock.end {
       transport.loop.schedule(limit.timer, at: end, handler: self)

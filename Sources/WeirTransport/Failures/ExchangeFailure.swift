@@ -81,9 +81,9 @@ package enum Rejection: Hashable, Sendable {
       "The destination gets more requests than it can answer in time (overload); the request has waited for too long."
     case .overloaded(.silent, _): "The destination has ceased to answer (overload.silence)."
     case .overloaded(.paused, let delay):
-      "The destination has asked for a pause (pace.obey) that ends later than a request waits (pace.wait), in \(delay) s."
+      "The destination has asked for a pause (pace.obey) that ends later than a request waits (pace.wait), in \(delay.rounded(.up)) s."
     case .overloaded(.pace, let delay):
-      "The destination gets more requests than its pace allows (pace.rate); the next turn comes in \(delay) s."
+      "The destination gets more requests than its pace allows (pace.rate); the next turn comes in \(delay.rounded(.up)) s."
     case .noEndpoint: "The destination has no endpoint to go to (endpoints)."
     }
   }

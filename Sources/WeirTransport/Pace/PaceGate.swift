@@ -74,4 +74,10 @@ public struct PauseReport: Sendable, Hashable {
   public let left: Double
   /// The pauses that have begun since the last report.
   public let begun: Int
+
+  /// Takes the values, for tests of monitors.
+  public init(left: Double, begun: Int) {
+    self.left = left
+    self.begun = begun
+  }
 }
