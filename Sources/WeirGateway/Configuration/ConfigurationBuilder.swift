@@ -36,8 +36,8 @@ private struct ConfigurationBuilder {
   private var credentials: ConfigurationCredentials
   private var names: [String: SourcePosition] = [:]
   private var matches: [ReadPlace] = []
-  /// The load control of each upstream that is a URL, and the first route that goes there.
-  private var controls: [Destination: (overload: OverloadSettings?, route: String)] = [:]
+  private var overload = SharedKey<OverloadSettings?>(name: "overload")
+  private var pace = SharedKey<PaceSettings?>(name: "pace")
 
   /// - Parameters:
   ///   - reader: The value of `listeners`; nil if the file has none.
@@ -98,8 +98,17 @@ private struct ConfigurationBuilder {
       upstream.report("is its own fallback")
     }
     if let upstream = route.upstream { compare(route, upstream, given) }
-    credentials.compare(route, given) { $0.isNamed ? upstreams[$0.host]?.upstream : nil }
+    if let retry = given.fitting("retry") {
+      let hasCredential = route.credential != nil || route.upstreams.contains { entry($0)?.credential != nil }
+      route.retry.warnOfIdleness(in: route, hasCredential: hasCredential, retry)
+    }
+    credentials.compare(route, given, entry: entry)
     return route
+  }
+
+  /// The entry of `upstreams` to which an upstream leads; nil for a URL.
+  private func entry(_ upstream: Upstream) -> NamedUpstream? {
+    upstream.isNamed ? upstreams[upstream.host]?.upstream : nil
   }
 
   private mutating func note(_ given: ConfigurationGiven) {
@@ -218,7 +227,7 @@ private struct ConfigurationBuilder {
   /// Refuses settings that an entry of `upstreams` has for all its routes.
   private static func refuseUpstreamsKeys(_ given: ConfigurationGiven) {
     let text = "all routes to an entry of upstreams share it; it belongs into that entry"
-    for key in ["circuitBreaker", "overload", "destinationPolicy"] { given[key]?.report(text) }
+    for key in ["circuitBreaker", "overload", "pace", "destinationPolicy"] { given[key]?.report(text) }
     given["retry"]?.child("budget")?.report("\(text), as retryBudget")
   }
 
@@ -231,14 +240,8 @@ private struct ConfigurationBuilder {
       // With such a policy no request would ever get through.
       policy.report("the upstream: \(refusal)")
     }
-    guard !given.has("overload") || given.fitting("overload") != nil else { return }
-    guard let first = controls[upstream.destination] else {
-      controls[upstream.destination] = (route.overload, route.name)
-      return
-    }
-    guard first.overload != route.overload else { return }
-    let whose = first.route.isEmpty ? "an earlier route" : "route \(quoted(first.route))"
-    given.reader.report("must be the same as that of \(whose), which has the same upstream", key: "overload")
+    overload.compare(route.overload, of: route, to: upstream, given)
+    pace.compare(route.pace, of: route, to: upstream, given)
   }
 
   // MARK: Upstreams
@@ -289,6 +292,25 @@ private struct ConfigurationBuilder {
       let last = matches[shadow.by].words
       matches[shadow.route].reader.warn("is never reached: \(last), or others before it, takes all of its requests")
     }
+  }
+}
+
+/// A key on whose value the routes to one upstream that is a URL have to agree.
+private struct SharedKey<Value: Equatable> {
+  let name: String
+  /// The value for each upstream, and the first route that goes there.
+  var known: [Destination: (value: Value, route: String)] = [:]
+
+  /// Reports a value that is not that of the first route. Values with problems are not compared.
+  mutating func compare(_ value: Value, of route: Route, to upstream: Upstream, _ given: ConfigurationGiven) {
+    guard !given.isUnfit(name) else { return }
+    guard let first = known[upstream.destination] else {
+      known[upstream.destination] = (value, route.name)
+      return
+    }
+    guard first.value != value else { return }
+    let whose = first.route.isEmpty ? "an earlier route" : "route \(quoted(first.route))"
+    given.reader.report("must be the same as that of \(whose), which has the same upstream", key: name)
   }
 }
 

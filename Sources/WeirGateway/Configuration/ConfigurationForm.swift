@@ -170,6 +170,21 @@ extension ConfigurationForm {
       })
   }
 
+  /// A list of different words of a type, whose order means nothing.
+  ///
+  /// - Parameter empty: The problem of an empty list; nil if a list may be empty.
+  static func words<Word: RawRepresentable<String> & CaseIterable & Hashable & Sendable>(
+    _ nouns: String, empty: String? = nil
+  ) -> Self where Value == Set<Word> {
+    let list = ConfigurationForm<[Word]>.list(
+      of: .word, (empty == nil ? 0 : 1)...Word.allCases.count, nouns, empty: empty, unlike: { $0 }
+    ) { "\(quoted($0.rawValue)) is already in this list (line \($1))" }
+    return Self(
+      list.shape,
+      text: { words in "[\(Word.allCases.filter(words.contains).map(\.rawValue).joined(separator: ", "))]" },
+      read: { list.read($0).map { Set($0) } })
+  }
+
   /// A list whose elements differ in a part of theirs.
   ///
   /// - Parameter problem: The problem of an element with the part of an earlier one, in whose line it is.

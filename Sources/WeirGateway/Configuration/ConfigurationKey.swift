@@ -251,9 +251,12 @@ struct ConfigurationGiven {
   subscript(key: String) -> ConfigurationReader? { reader.child(key) }
 
   /// The value of a key, unless it has problems.
-  func fitting(_ key: String) -> ConfigurationReader? { unfit.contains(key) ? nil : self[key] }
+  func fitting(_ key: String) -> ConfigurationReader? { isUnfit(key) ? nil : self[key] }
 
   func has(_ key: String) -> Bool { self[key] != nil }
+
+  /// Whether the value of a key has problems.
+  func isUnfit(_ key: String) -> Bool { unfit.contains(key) }
 
   /// Compares a value with another one that it may not be below: a missing one follows, and a given one is reported.
   func require<Value: Comparable>(_ key: String, _ value: inout Value, atLeast least: Value, _ text: String) {

@@ -76,6 +76,8 @@ enum KeySamples {
     "routes.replacePrefix": ["name: a", "upstream: 'http://h'", "match: {pathPrefix: /a}"],
     "routes.stripPrefix": ["name: a", "upstream: 'http://h'", "match: {pathPrefix: /a}"],
     "routes.redirect": ["name: a", "match: {pathPrefix: /a}"], "routes.respond": ["name: a"],
+    "routes.attemptTimeout": ["name: a", "upstream: 'http://h'", "timeout: 1d"],
+    "routes.retry.backoff.maximum": ["base: 1ms"],
     "routes.hedge": ["name: a", "upstream: 'http://h'", "timeout: 1d"],
     "routes.rateLimits": [users, "name: a", "upstream: 'http://h'"],
     "routes.redirect.keepQuery": ["port: 1"], "routes.redirect.status": ["port: 1"],

@@ -5,8 +5,9 @@ import Testing
 // The keys that change requests and responses on their way.
 extension RoutingConfigurationTests {
   @Test(arguments: [
-    "circuitBreaker: {}", "destinationPolicy: {otherwise: any}", "headers: {}",
-    "hedge: {after: 1s}", "overload: off", "replacePrefix: /a", "retry: {}", "rewriteHost: a", "silenceTimeout: 1s",
+    "attemptTimeout: 1s", "circuitBreaker: {}", "destinationPolicy: {otherwise: any}", "headers: {}",
+    "hedge: {after: 1s}", "overload: off", "pace: {}", "replacePrefix: /a", "retry: {}", "rewriteHost: a",
+    "silenceTimeout: 1s",
     "streaming: true", "stripPrefix: true", "timeout: 1s",
   ])
   func keysOfUpstreamsAreOfNoUseElsewhere(line: String) throws {

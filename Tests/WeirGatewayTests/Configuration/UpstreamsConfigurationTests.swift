@@ -46,6 +46,7 @@ import WeirTransport
           retryBudget: {ratio: 0.3}
           circuitBreaker: {}
           overload: off
+          pace: {rate: 90/m, burst: 3}
           destinationPolicy: {allow: [10.0.0.0/8], otherwise: any}
         - {name: services, srv: _http._tcp.pay.internal}
         - {name: file, file: /etc/weir/pay.json, balance: roundRobin, outlier: off, check: off, retryBudget: off}
@@ -80,6 +81,8 @@ import WeirTransport
     #expect([pay.connection.perEndpoint, pay.connection.uploads, pay.connection.parked] == [100, 10, 20])
     #expect(pay.tls?.pins.count == 1)
     #expect(pay.overload == nil)
+    #expect(pay.pace == PaceSettings(rate: 1.5, burst: 3))
+    #expect(upstreams["services"]?.pace == nil)
     #expect(pay.retryBudget?.ratio == 0.3)
     #expect(upstreams["services"]?.source == .services("_http._tcp.pay.internal"))
     #expect(upstreams["file"]?.endpoints.outlier == nil)
@@ -117,6 +120,8 @@ import WeirTransport
       ("maximumAge", ["x", "0.5s", "25h"]), ("silenceTimeout", ["x", "0.05s", "2h"]),
       ("connections", ["x", "0", "8193"]), ("uploads", ["x", "0", "8193"]), ("parked", ["x", "0", "8193"]),
       ("httpVersion", ["x", "3", "[]"]), ("retryBudget", ["x", "3"]), ("circuitBreaker", ["x"]), ("overload", ["x"]),
+      ("pace", ["x", "[]"]), ("pace: {rate", ["x}", "0/s}", "1000001/s}"]), ("pace: {burst", ["x}", "0}", "1000001}"]),
+      ("pace: {obey", ["x}", "[x]}", "[rateLimit, rateLimit]}"]), ("pace: {wait", ["x}", "61s}"]),
       ("destinationPolicy", ["x", "{otherwise: some}"]),
       ("resolve", ["x"]), ("resolve: {minimum", ["x}", "0.5s}", "61s}"]),
       ("resolve: {maximum", ["x}", "0.5s}", "2h}"]),
@@ -138,6 +143,10 @@ import WeirTransport
     ("ejectFor: 3s", "4:5: upstreams[0].ejectFor: unknown key; it belongs into outlier"),
     ("weight: 3", "4:5: upstreams[0].weight: unknown key; it belongs into an endpoint"),
     ("timeout: 3s", "4:5: upstreams[0].timeout: unknown key; it belongs into the routes that name the upstream"),
+    (
+      "attemptTimeout: 1s",
+      "4:5: upstreams[0].attemptTimeout: unknown key; it belongs into the routes that name the upstream"
+    ),
     ("url: \"http://h\"", "4:5: upstreams[0].url: unknown key; give scheme, endpoints and basePath"),
     ("srv: _a._tcp.b", "4:10: upstreams[0].srv: give only one of endpoints, srv and file"),
     ("file: /a", "4:11: upstreams[0].file: give only one of endpoints, srv and file"),
@@ -183,6 +192,7 @@ import WeirTransport
       "2:63: routes[0].splitBy: must be client or header NAME"
     ),
     ("upstream: u, overload: off", "2:43: routes[0].overload: all routes to an entry of upstreams share it; "),
+    ("upstream: u, pace: off", "2:39: routes[0].pace: all routes to an entry of upstreams share it; "),
     (
       "upstream: u, circuitBreaker: {}",
       "2:49: routes[0].circuitBreaker: all routes to an entry of upstreams share it; "

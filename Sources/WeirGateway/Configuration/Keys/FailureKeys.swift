@@ -1,5 +1,6 @@
 import Weir
 import WeirHTTP
+import WeirTransport
 
 // The limits on the attempts at an upstream. Each has its defaults; a key changes one of them.
 
@@ -7,6 +8,12 @@ extension RouteRetryRules {
   static let form: ConfigurationForm<RouteRetryRules> = ConfigurationMapping(RouteRetryRules()) {
     Key("limit", .integer(0...10), \.limit, "attempts after the first")
     Key("statusCodes", .set(of: statusCode), \.statusCodes, "responses that are retried, besides failed connections")
+    Key(
+      "causes", .words("causes", empty: "holds no cause, so nothing is retried; leave the key out for all"), \.causes,
+      """
+      failures that are retried. `connect`: no connection (lookup, TCP, tunnel, TLS); `lost`: it broke before the head, or \
+      the head was bad; `timeout`: `attemptTimeout` or `silenceTimeout`; `status`: one of `statusCodes`
+      """, missing: .words("all"))
     Key(
       "finalResponseFields",
       .list(of: .text { FieldSyntax.isToken($0) ? nil : "\(quoted($0)) is not a field name" }).called("list of names"),
@@ -17,10 +24,29 @@ extension RouteRetryRules {
       "requests that are retries of their sender are not retried; `false`: they are retried like others")
     Key("methods", .set(of: .method), \.methods, "case-sensitive; methods that are retried: `methods: [GET]`")
     Key(
+      "idempotencyKey", .boolean, \.idempotencyKey,
+      """
+      `true`: a request with exactly one `Idempotency-Key` may be retried, or go to a `fallback`, whatever its method, for \
+      upstreams that know such keys. Hedges go by the method alone
+      """)
+    Key(
+      "keptBytes", .integer(0...16 << 20), \.keptBytes,
+      """
+      a body of at most so many bytes is kept, to be sent again by a retry, to a `fallback`, or with a new token; others \
+      are sent once. Beyond 64 KiB each, all bodies together have 256 MiB
+      """)
+    Key(
+      "backoff", RouteBackoff.form, \.backoff, "the delays before retries; a longer `Retry-After` comes before them",
+      missing: .words("as below"))
+    Key(
       "budget", RetryBudget.form, \.budget,
       "bounds the retries to the upstream; `off`: only the other keys do", missing: .words("as below"))
   }.form { rules, given in
-    if let text = rules.idleness { given.reader.warn("retries nothing: \(text)") }
+    if !rules.causes.contains(.status) {
+      for key in ["statusCodes", "finalResponseFields"] {
+        given[key]?.warn("has no effect: causes has no status, so no response is retried")
+      }
+    }
     return rules
   }
 
@@ -30,13 +56,51 @@ extension RouteRetryRules {
     }
   }
 
-  /// Why nothing is ever retried, which is hardly intended; nil if something may be.
+  /// Warns if nothing is ever retried, which is hardly intended. Without a limit some keys serve other parts of the route.
+  ///
+  /// - Parameter hasCredential: Whether requests of the route get credentials.
+  func warnOfIdleness(in route: Route, hasCredential: Bool, _ reader: ConfigurationReader) {
+    guard let text = idleness else { return }
+    if limit == 0 {
+      let keys = Set(reader.entries()?.map(\.key) ?? []).subtracting(["limit"])
+      if !keys.isEmpty, keys.isSubset(of: Self.otherUses(in: route, hasCredential: hasCredential)) { return }
+    }
+    reader.warn("retries nothing: \(text)")
+  }
+
+  /// The keys that have an effect without a limit.
+  private static func otherUses(in route: Route, hasCredential: Bool) -> Set<String> {
+    var keys: Set<String> = hasCredential ? ["keptBytes"] : []
+    if case .upstream? = route.fallback?.action { keys.formUnion(["idempotencyKey", "keptBytes", "methods"]) }
+    if route.hedge != nil { keys.formUnion(["budget", "unlessRetried"]) }
+    return keys
+  }
+
+  /// Why nothing is ever retried; nil if something may be.
   private var idleness: String? {
     if limit == 0 { return "limit is 0, its default; give a limit such as 2" }
-    if methods.isEmpty { return "methods is empty; without the key, idempotent methods are retried" }
+    if methods.isEmpty, !idempotencyKey { return "methods is empty; without the key, idempotent methods are retried" }
+    if causes == [.status], statusCodes.isEmpty { return "causes has status alone, and statusCodes is empty" }
     guard let budget, budget.ratio == 0, budget.minimumPerSecond * budget.window + budget.burst < 1 else { return nil }
     return "its budget never comes to one retry; give it a ratio or more per second"
   }
+}
+
+extension RouteBackoff {
+  static let form: ConfigurationForm<RouteBackoff> = ConfigurationMapping(RouteBackoff()) {
+    Key(
+      "base", .seconds(times), \.base,
+      "the longest delay before the first retry. It doubles with each; the delay is drawn between 0 and it")
+    Key(
+      "maximum", .seconds(times), \.maximum, "at least `base`; no delay of these is longer",
+      missing: .ownOr("`base` if that is more"))
+  }.form { backoff, given in
+    let base = ConfigurationDuration.text(backoff.base)
+    given.require("maximum", &backoff.maximum, atLeast: backoff.base, "base, \(base)s")
+    return backoff
+  }
+
+  private static let times = 0.001...60.0
 }
 
 extension RetryBudget {
@@ -96,12 +160,47 @@ extension OverloadSettings {
   }
 }
 
+extension PaceSettings {
+  /// An empty mapping obeys, and has no rate.
+  static let form: ConfigurationForm<PaceSettings?> = ConfigurationMapping(PaceSettings()) {
+    Key(
+      "rate", perSecond, \.rate,
+      """
+      `50/s`, `1000/m` or `5/h`; up to \(RateLimit.mostPerSecond)/s: attempts that go to the upstream, with retries, hedges \
+      and repeated dials
+      """)
+    Key(
+      "burst", .integer(bursts), \.burst, "attempts that may begin at once after a time with few; needs `rate`")
+    Key(
+      "obey", .words("signals"), \.obey,
+      """
+      answers that pause the upstream, for 60 s at most. `retryAfter`: 429 or 503 with `Retry-After`; `rateLimit`: \
+      `RateLimit` with `r=0`, or an older form such as `X-RateLimit-Remaining: 0`; `[]`: none
+      """)
+    Key(
+      "wait", .seconds(waits), \.wait,
+      "how long a request waits at most for its turn, or for the end of a pause. One that would wait longer gets 503 at once"
+    )
+  }.formOrOff { pace, given in
+    if pace.rate == nil, !given.has("rate") {
+      if pace.obey.isEmpty {
+        given.reader.warn("does nothing: there is no rate, and obey is empty; write off, or leave it out")
+      } else {
+        given["burst"]?.warn("has no effect without rate")
+      }
+    }
+    return pace
+  }
+
+  private static let perSecond = RequestRate.form.map { Double($0.count) / Double($0.period) }
+}
+
 extension HedgePlan {
   static let form: ConfigurationForm<HedgePlan?> = ConfigurationMapping(
     ReadHedge(),
     rules: [.one(["after", "quantile"], "needs one of after (such as 200ms) and quantile (such as 0.95)")]
   ) {
-    Key("after", .seconds(0.001...60), \.after, "less than `timeout`; this or `quantile`")
+    Key("after", .seconds(0.001...60), \.after, "less than `timeout` and `attemptTimeout`; this or `quantile`")
     Key(
       "quantile", .number(0.5...0.999), \.quantile,
       """

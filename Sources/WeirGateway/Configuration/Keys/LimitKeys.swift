@@ -11,7 +11,7 @@ extension RateLimit {
       "1 to 64 letters, digits, hyphens, underscores and dots, unique within the route; a label of metrics",
       missing: .required("it labels the limit's metrics"))
     Key(
-      "rate", rate, \.rate, "`100/s`, `1000/m` or `5/h`; up to \(mostPerSecond)/s",
+      "rate", RequestRate.form, \.rate, "`100/s`, `1000/m` or `5/h`; up to \(mostPerSecond)/s",
       missing: .required("such as 100/s, 1000/m or 5/h"))
     Key(
       "burst", .integer(bursts), \.burst,
@@ -33,17 +33,21 @@ extension RateLimit {
   static let list = ConfigurationForm.list(of: form, 1...RouteLimits.mostRates, "limits", unlike: \.name) {
     "another limit of this route is named \(quoted($0)) (line \($1)); names must differ"
   }
+}
 
-  private static let rate = ConfigurationForm<RequestRate>(
+extension RequestRate {
+  static let form = ConfigurationForm<RequestRate>(
     .named("rate", .text(ConfigurationPattern.rate(upTo: mostPerSecond)))
   ) { reader in
-    reader.read(as: rates) {
+    reader.read(as: kind) {
       $0.count >= 1 && $0.count <= mostPerSecond * $0.period ? nil : "must be 1/h to \(mostPerSecond)/s"
     }
   }
 
+  private static let mostPerSecond = RateLimit.mostPerSecond
+
   /// `100/s`, `1000/m`, `5/h`.
-  private static let rates = ConfigurationKind<RequestRate>(name: "a rate such as 100/s, 1000/m or 5/h") { scalar in
+  private static let kind = ConfigurationKind<RequestRate>(name: "a rate such as 100/s, 1000/m or 5/h") { scalar in
     guard case .string(let text) = scalar else { return nil }
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count == 2, !parts[0].isEmpty, parts[0].utf8.allSatisfy(\.isDigit) else { return nil }

@@ -53,6 +53,8 @@ struct ReadRoute {
     for key in ["body", "contentType"] { hints[key] = "it belongs into respond" }
     for key in ["basicUsers", "bearerTokens", "forward", "realm"] { hints[key] = "it belongs into auth" }
     for key in ["allow", "deny"] { hints[key] = "it belongs into clients" }
+    for key in ["backoff", "causes", "idempotencyKey", "keptBytes"] { hints[key] = "it belongs into retry" }
+    hints["obey"] = "it belongs into pace"
     hints["status"] = "it belongs into redirect or respond"
     hints["tls"] = "it belongs into upstream, beside url, or into an entry of upstreams"
     hints["retryBudget"] = "write retry: { budget: … }, or give it to an entry of upstreams"
@@ -163,6 +165,13 @@ struct ReadRoute {
       the head of a response that streams
       """)
     Key(
+      "attemptTimeout", .seconds(0.01...longestTimeout), \.route.attemptTimeout,
+      """
+      less than `timeout`; from the first connect or byte of an attempt to the head of its response, without the times in \
+      which the upstream waits for the request's body. An attempt that is late has timed out: it is retried, or the answer \
+      is 504 ([bounds.md](bounds.md#second-attempts))
+      """)
+    Key(
       "streaming", .boolean, \.route.streaming,
       """
       whether responses stream: `timeout` ends with their head ([streams.md](streams.md)). `true`: all do; \
@@ -182,12 +191,16 @@ struct ReadRoute {
 
   /// The time of a whole request.
   private static let timeout = ConfigurationForm<Duration>(
-    .duration(ConfigurationDuration.least...86_400), text: { ConfigurationDuration.text(seconds: $0 / .seconds(1)) }
+    .duration(ConfigurationDuration.least...longestTimeout),
+    text: { ConfigurationDuration.text(seconds: $0 / .seconds(1)) }
   ) { reader in
     reader.read(as: .duration) {
-      $0 > .zero && $0 <= .seconds(86_400) ? nil : "must be more than 0 and at most 1 day"
+      $0 > .zero && $0 <= .seconds(longestTimeout) ? nil : "must be more than 0 and at most 1 day"
     }
   }
+
+  /// A day, in seconds.
+  private static let longestTimeout = 86_400.0
 
   static let streamSilence = "`\(ConfigurationDuration.text(seconds: Route.defaultStreamSilence))`"
 
@@ -200,6 +213,12 @@ struct ReadRoute {
       only limit
       """,
       missing: .words("on"))
+    Key(
+      "pace", PaceSettings.form, \.route.pace,
+      """
+      how soon attempts begin at the upstream, the same in all routes to it ([resilience.md](resilience.md#pace)): \
+      `pace: { rate: 50/s }`; `{}`: a pause that it asks for is obeyed
+      """)
     Key(
       "circuitBreaker", CircuitBreaker.form, \.route.circuitBreaker,
       "when only a share of the requests goes to a failing upstream; `{}` for all defaults")
@@ -249,14 +268,25 @@ struct ReadRoute {
       given["compression"]?.report(
         "responseHeaders has Content-Encoding, which says how bodies are coded here; leave one of them out")
     }
-    if let after = given["hedge"]?.child("after"), case .seconds(let seconds)? = route.hedge?.delay,
-      seconds >= route.timeout / .seconds(1)
-    {
-      let timeout = ConfigurationDuration.text(route.timeout / .seconds(1))
-      after.report("must be less than the route's timeout, \(timeout)s")
-    }
+    compareTimes(given)
     let knowsUsers = given.has("auth") && (route.auth?.rules.hasUsers ?? true)
     if !knowsUsers { for key in ["rateLimits", "concurrency"] { given[key]?.refuseUsers() } }
+  }
+
+  /// Reports times of attempts that are no shorter than the request's, and hedges that come no sooner than the end of the
+  /// attempt.
+  private func compareTimes(_ given: ConfigurationGiven) {
+    guard !given.isUnfit("timeout") else { return }
+    var limit = (name: "timeout", seconds: route.timeout / .seconds(1))
+    func check(_ seconds: Double, _ reader: ConfigurationReader?) {
+      guard seconds >= limit.seconds else { return }
+      reader?.report("must be less than the route's \(limit.name), \(ConfigurationDuration.text(limit.seconds))s")
+    }
+    if let seconds = route.attemptTimeout {
+      check(seconds, given.fitting("attemptTimeout"))
+      if seconds < limit.seconds { limit = ("attemptTimeout", seconds) }
+    }
+    if case .seconds(let seconds)? = route.hedge?.delay { check(seconds, given["hedge"]?.child("after")) }
   }
 
   private static let needsPrefix = "needs a match by pathPrefix, whose place it takes"

@@ -138,6 +138,7 @@ struct ReadUpstream {
       isDetailed: false)
     Key("circuitBreaker", CircuitBreaker.form, \.upstream.circuitBreaker, asRoutes, isDetailed: false)
     Key("overload", OverloadSettings.form, \.upstream.overload, asRoutes, missing: .words("on"), isDetailed: false)
+    Key("pace", PaceSettings.form, \.upstream.pace, asRoutes, isDetailed: false)
     Key(
       "destinationPolicy", DestinationPolicy.form, \.upstream.destinationPolicy,
       "as a route's; judges each address. Those that it refuses are left out; if it refuses all, the answer is 502",
@@ -154,7 +155,7 @@ struct ReadUpstream {
     }
     for key in ["interval", "unhealthyAfter", "healthyAfter", "status"] { hints[key] = "it belongs into check" }
     for key in ["weight", "priority", "address"] { hints[key] = "it belongs into an endpoint" }
-    for key in ["match", "retry", "hedge", "timeout", "headers", "rewriteHost", "streaming"] {
+    for key in ["match", "retry", "hedge", "timeout", "attemptTimeout", "headers", "rewriteHost", "streaming"] {
       hints[key] = "it belongs into the routes that name the upstream"
     }
     hints["url"] = "give scheme, endpoints and basePath"
