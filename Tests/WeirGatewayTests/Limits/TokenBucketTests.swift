@@ -1,6 +1,7 @@
 import Testing
 import WeirIO
 import WeirTestSupport
+import WeirTransport
 
 @testable import WeirGateway
 

@@ -169,7 +169,7 @@ struct ReadRoute {
       """
       less than `timeout`; from the first connect or byte of an attempt to the head of its response, without the times in \
       which the upstream waits for the request's body. An attempt that is late has timed out: it is retried, or the answer \
-      is 504 ([bounds.md](bounds.md#second-attempts))
+      is 504 ([resilience.md](resilience.md#an-attempts-bounds))
       """)
     Key(
       "streaming", .boolean, \.route.streaming,
