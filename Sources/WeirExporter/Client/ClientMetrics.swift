@@ -10,8 +10,8 @@ final class ClientMetrics: Sendable {
   let requestsFailed: CounterFamily<(String, String)>
   let requestsInFlight: GaugeFamily<(String, String)>
   let requestDuration, retryDelay, phaseDuration: HistogramFamily<(String, String, String)>
-  let requestAttempts, requestBodySize, responseBodySize: HistogramFamily<(String, String)>
-  let attemptsStarted, limited: CounterFamily<(String, String)>
+  let requestAttempts, requestBodySize, responseBodySize, paceWait: HistogramFamily<(String, String)>
+  let attemptsStarted, limited, pauses: CounterFamily<(String, String)>
   let attempts, wireBytes, decodedBytes, redirects: CounterFamily<(String, String, String)>
   let attemptDuration: HistogramFamily<(String, String, String, String, String)>
   let activeAttempts: GaugeFamily<(String, String)>
@@ -19,11 +19,13 @@ final class ClientMetrics: Sendable {
   let retries, retriesDenied, hedges, cacheRequests: CounterFamily<(String, String, String)>
   let circuitState, overloadState: GaugeFamily<(String, String, String)>
   let circuitTransitions, limitProbes, shed, abandoned: CounterFamily<(String, String, String)>
-  let retryBudget, concurrencyLimit, concurrencyUsed, baseline, serviceRate: GaugeFamily<(String, String)>
+  let retryBudget, concurrencyLimit, concurrencyUsed, baseline, serviceRate, paused: GaugeFamily<(String, String)>
   let adaptationFailures: CounterFamily<(String, String, String, String)>
   let adaptationDuration, authRefreshDuration, loopLag: HistogramFamily<String>
   let authRefreshes: CounterFamily<(String, String)>
   let authRefreshWaiters: GaugeFamily<String>
+  /// What a status page of the same registry shows of paces.
+  let paces: KnownPaces
   private let removals: [DestinationFamilies.Removal]
 
   /// - Parameter destinations: The number of destinations with series of their own, plus the shared ones. Each family
@@ -119,12 +121,20 @@ final class ClientMetrics: Sendable {
       "weir_limit_probes_total", help: "Probes of a lower limit that ended, by what they have shown.",
       each: SeriesLimits.limitProbes, labels: "result")
     shed = try families.counter(
-      "weir_requests_shed_total", help: "Requests that load control refused, by reason.",
+      "weir_requests_shed_total", help: "Requests that load control or the pace refused, by reason.",
       each: ShedReason.allCases.count, labels: "reason")
     abandoned = try families.counter(
       "weir_requests_abandoned_total", help: "Requests whose caller gave up, by where they were.",
       each: AbandonedPhase.allCases.count, labels: "phase")
     limited = try families.counter("weir_responses_limited_total", help: "Attempts that were answered with 429.")
+    paceWait = try families.histogram(
+      "weir_pace_wait_seconds", help: "Time that an attempt waited for its turn by the destination's pace.",
+      buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60])
+    pauses = try families.counter(
+      "weir_upstream_pauses_total", help: "Pauses that the destination asked for, and that were obeyed.")
+    paused = try families.gauge(
+      "weir_upstream_paused", help: "Whether a pause is obeyed that the destination asked for: 1 or 0.")
+    paces = registry.companion { KnownPaces() }
     adaptationFailures = try families.counter(
       "weir_adaptation_failures_total", help: "Requests that an adapter failed, by adapter and reason.",
       each: SeriesLimits.adapters * AdaptationFailure.allCases.count, labels: "adapter", "reason")
@@ -150,6 +160,7 @@ final class ClientMetrics: Sendable {
   func remove(_ servers: [Destination.Server]) {
     let choice = LabelChoice(["server_address", "server_port"], servers.map { [$0.host, String($0.port)] })
     for remove in removals { remove(choice) }
+    for server in servers { paces.forget([server.host, String(server.port)]) }
   }
 }
 

@@ -17,12 +17,14 @@ final class DestinationMetrics: Sendable {
   let requestsFailed, attemptsStarted, connectionsOpened, connectionsReused, staleRetries: Counter
   /// The attempts that were answered with 429.
   let limited: Counter
-  let shed: [ShedReason: Counter]
   let abandoned: [AbandonedPhase: Counter]
+  let pace: PaceSeries
   let activeAttempts: Gauge
   let attemptsPerRequest, requestBodySize, responseBodySize: LazyHistogram
   let phases: PhaseHistograms
   let openConnections = Atomic(0)
+  /// The refusals of load control.
+  private let shed: [ShedReason: Counter]
   private let hasCircuit = Atomic(false)
   private let hasBaseline = Atomic(false)
   private let hasServiceRate = Atomic(false)
@@ -77,7 +79,8 @@ final class DestinationMetrics: Sendable {
     }
     for reason in Self.likelyRetries { _ = families.retries.with(address, port, reason) }
     limited = families.limited.with(address, port)
-    shed = Self.handles { families.shed.with(address, port, $0) }
+    shed = Self.handles(of: [.overload, .waited, .silent]) { families.shed.with(address, port, $0) }
+    pace = PaceSeries(families, address, port, isOne: address != DestinationIndex.sharedName)
     abandoned = Self.handles { families.abandoned.with(address, port, $0) }
   }
 
@@ -198,6 +201,7 @@ final class DestinationMetrics: Sendable {
       }
       for state in OverloadState.allCases { families.overloadState.remove(address, port, state.rawValue) }
     }
+    if gauges.contains(.pace) { pace.end() }
     guard gauges.contains(.circuit), hasCircuit.exchange(false, ordering: .relaxed) else { return }
     for state in CircuitState.allCases { families.circuitState.remove(address, port, state.rawValue) }
   }
@@ -235,6 +239,10 @@ final class DestinationMetrics: Sendable {
   }
 
   // MARK: Load control
+
+  func shed(_ reason: ShedReason) {
+    if let counter = shed[reason] { counter.increment() } else { pace.refused(reason) }
+  }
 
   func overload(entered state: OverloadState) {
     guard isOne else { return }

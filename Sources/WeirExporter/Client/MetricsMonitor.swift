@@ -3,6 +3,7 @@ public import FoundationNetworking
 import Synchronization
 public import Weir
 import WeirCurl
+import WeirIO
 public import WeirMetrics
 package import WeirTransport
 
@@ -17,7 +18,8 @@ package struct ControlGauges: OptionSet, Sendable {
   package static let budget = ControlGauges(rawValue: 1)
   package static let circuit = ControlGauges(rawValue: 2)
   package static let overload = ControlGauges(rawValue: 4)
-  package static let all: ControlGauges = [.budget, .circuit, .overload]
+  package static let pace = ControlGauges(rawValue: 8)
+  package static let all: ControlGauges = [.budget, .circuit, .overload, .pace]
 }
 
 /// Turns a session's events into metrics. Add it to `eventMonitors`; one monitor may serve several sessions.
@@ -25,8 +27,8 @@ package struct ControlGauges: OptionSet, Sendable {
 /// It is called in line on the event loop and costs a few atomic additions per event. Destinations beyond
 /// ``destinationLimit`` are counted together as `_other`, in every family, so that ratios between families stay true.
 ///
-/// Counts of several sessions for one destination add up. But each session has its own retry budget, circuit and
-/// load control for it. The gauges of these show the value that was reported last, by whichever session.
+/// Counts of several sessions for one destination add up. But each session has its own retry budget, circuit, load
+/// control and pace for it. The gauges of these show the value that was reported last, by whichever session.
 public final class MetricsMonitor: InlineEventMonitor {
   /// The number of destinations that have series of their own.
   public let destinationLimit: Int
@@ -61,6 +63,10 @@ public final class MetricsMonitor: InlineEventMonitor {
   public func prepare(_ destination: Destination) {
     _ = destinations.metrics(of: destination)
   }
+
+  /// Makes the series at zero of a destination that has a pace. Otherwise this happens when an attempt first waits there, or
+  /// is refused, or when the destination asks for a pause.
+  package func preparePace(of destination: Destination) { destinations.metrics(of: destination).pace.begin() }
 
   /// Removes a destination's series from the page when no more requests will go there; otherwise the page only grows.
   /// They are also those of a destination that differs only in its scheme. Returns false, and does nothing, while
@@ -239,10 +245,12 @@ extension MetricsMonitor: SharedTransportObserver {
     if event != .started { metrics.count(event.rawValue, in: families.hedges) }
   }
 
-  package func exchange(_ exchange: any TransportExchange, waitedForPace seconds: Double) {}
+  package func exchange(_ exchange: any TransportExchange, waitedForPace seconds: Double) {
+    metrics(of: exchange).pace.waited(seconds)
+  }
 
   package func exchange(_ exchange: any TransportExchange, wasShed reason: ShedReason) {
-    metrics(of: exchange).shed[reason]?.increment()
+    metrics(of: exchange).shed(reason)
   }
 
   package func exchange(_ exchange: any TransportExchange, abandonedIn phase: AbandonedPhase) {
@@ -279,7 +287,9 @@ extension MetricsMonitor: SharedTransportObserver {
 
   package func destination(_ destination: Destination, endpoint event: EndpointEvent) {}
 
-  package func destination(_ destination: Destination, pause report: PauseReport) {}
+  package func destination(_ destination: Destination, pause report: PauseReport) {
+    destinations.metrics(of: destination).pace.paused(report, at: .now)
+  }
 
   package func destination(_ destination: Destination, overload report: OverloadReport) {
     destinations.metrics(of: destination).overload(report)

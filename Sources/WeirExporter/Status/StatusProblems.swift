@@ -25,8 +25,8 @@ package enum StatusProblems {
     let window = upstream.traffic.last10s
     let failures = report.failures.filter { $0.upstream == upstream.name && report.now - $0.time <= 15 }
     return [
-      down(upstream, window, failures), control(upstream, window), limited(upstream, window),
-      storm(upstream, window, failures), abandoned(upstream, window), slow(upstream, window),
+      down(upstream, window, failures), control(upstream, window), pace(upstream, window),
+      limited(upstream, window), storm(upstream, window, failures), abandoned(upstream, window), slow(upstream, window),
       endpoints(upstream, report),
     ].compactMap(\.self)
   }
@@ -75,18 +75,39 @@ package enum StatusProblems {
         .destination, .bad, upstream.name,
         "does not answer any more: single requests find out when it does, all others are refused at once")
     }
-    guard window.shed * 20 > window.requests, window.shed >= leastRequests else { return nil }
+    let shed = window.shedByLoadControl
+    guard shed * 20 > window.requests, shed >= leastRequests else { return nil }
     let limit = upstream.limit.map { ", of which \($0) are allowed at once" } ?? ""
     return StatusProblem(
-      .destination, window.shed * 10 > window.requests * 3 ? .bad : .warning, upstream.name,
-      "is overloaded: load control refuses \(percent(window.shed, window.requests)) of its requests\(limit)")
+      .destination, shed * 10 > window.requests * 3 ? .bad : .warning, upstream.name,
+      "is overloaded: load control refuses \(percent(shed, window.requests)) of its requests\(limit)")
+  }
+
+  /// A pause that the upstream has asked for, or requests that wait for their turns in vain.
+  private static func pace(_ upstream: StatusReport.Upstream, _ window: StatusReport.Window) -> StatusProblem? {
+    let areMany = window.paced * 20 > window.requests && window.paced >= leastRequests
+    let refused = "\(percent(window.paced, window.requests)) of its requests are refused"
+    guard let left = upstream.pausedFor else {
+      guard areMany else { return nil }
+      return StatusProblem(
+        .destination, window.paced * 10 > window.requests * 3 ? .bad : .warning, upstream.name,
+        "gets more requests than its pace allows: \(refused)")
+    }
+    let seconds = Int(clamping: Int64(left.rounded(.up)))
+    return StatusProblem(
+      .destination, areMany && window.paced * 2 > window.requests ? .bad : .warning, upstream.name,
+      "has asked for a pause: \(seconds) s \(seconds == 1 ? "is" : "are") left\(areMany ? "; \(refused)" : "")")
   }
 
   private static func limited(_ upstream: StatusReport.Upstream, _ window: StatusReport.Window) -> StatusProblem? {
-    guard window.limited >= leastRequests, window.limited * 10 > window.attempts else { return nil }
+    guard upstream.pausedFor == nil, window.limited >= leastRequests, window.limited * 10 > window.attempts else {
+      return nil
+    }
+    let advice = upstream.hasPace ? "" : "; `pace` would hold them back"
     return StatusProblem(
       .destination, window.limited * 10 > window.attempts * 9 ? .bad : .warning, upstream.name,
       "answers \(percent(window.limited, window.attempts)) of attempts with 429: it allows fewer requests than there are"
+        + advice
     )
   }
 
@@ -260,6 +281,9 @@ extension StatusReport.Upstream {
 }
 
 extension StatusReport.Window {
+  /// Requests that load control refused.
+  var shedByLoadControl: Int { shed - paced }
+
   fileprivate func count(of names: Set<String>) -> Int {
     outcomes.reduce(0) { $0 + (names.contains($1.name) ? $1.count : 0) }
   }

@@ -86,6 +86,10 @@ package struct StatusReport: Sendable {
     package var used: Int?
     /// The state of load control.
     package var loadControl: String?
+    /// Whether attempts there have a pace.
+    package var hasPace = false
+    /// Seconds until the end of the pause that it has asked for; nil without one.
+    package var pausedFor: Double?
     /// Empty for one that is a host.
     package var endpoints: [Endpoint] = []
   }
@@ -158,12 +162,14 @@ package struct StatusReport: Sendable {
     package var attempts = 0
     /// Retries that were carried out, by what caused them, the most frequent first.
     package var retries: [Named] = []
-    /// Retries that were wanted and not carried out for lack of budget or for load control.
+    /// Retries that were wanted and not carried out for lack of budget, for load control or for the pace.
     package var denied = 0
     /// Attempts that were answered with 429.
     package var limited = 0
-    /// Requests that load control refused.
+    /// Requests that load control or the pace refused.
     package var shed = 0
+    /// Those of them that the pace refused.
+    package var paced = 0
     /// Requests whose caller left.
     package var abandoned = 0
     /// Retries that were wanted, carried out or not, per request; nil without requests or without retries to speak of.

@@ -37,6 +37,7 @@ final class StatusSampler {
   /// Weak, since the loop ends with its last reference, and keeps the timer with the sampler until then.
   private weak var loop: EventLoop?
   private let recent: RecentRequests
+  private let paces: KnownPaces
   private let files = ProcessFiles()
   private let started: Double
   private let timer = LoopTimer()
@@ -65,6 +66,7 @@ final class StatusSampler {
     self.title = title
     self.loop = loop
     recent = source?.recent ?? registry.companion { RecentRequests() }
+    paces = registry.companion { KnownPaces() }
     tables = ([TrafficMetric.ofDestinations, TrafficMetric.ofLoops] + (source?.metrics ?? [])).map { TrafficTable($0) }
     started = Date().timeIntervalSince1970
     end = .now
@@ -124,7 +126,11 @@ final class StatusSampler {
     var report = StatusReport(
       title: title, version: WeirInfo.version, started: started, now: Date().timeIntervalSince1970)
     let traffic = tables.map { $0.subjects(presentFor: age) }
-    report.upstreams = traffic[0].map(StatusReport.Upstream.init)
+    report.upstreams = traffic[0].map { subject in
+      var upstream = StatusReport.Upstream(subject)
+      (upstream.hasPace, upstream.pausedFor) = paces.state(of: subject.key, at: now)
+      return upstream
+    }
     (report.failures, report.slowest) = recent.lists
     var facts = StatusFacts()
     facts.lags = traffic[1].compactMap { loop in

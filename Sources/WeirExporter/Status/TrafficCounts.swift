@@ -1,3 +1,5 @@
+import WeirTransport
+
 /// The counts of a subject within a span of time. Empty parts take no memory.
 struct TrafficCounts: SpanCounts {
   var requests: UInt32 = 0
@@ -6,6 +8,8 @@ struct TrafficCounts: SpanCounts {
   var denied: UInt32 = 0
   var limited: UInt32 = 0
   var shed: UInt32 = 0
+  /// Those of them that the pace refused.
+  var paced: UInt32 = 0
   var abandoned: UInt32 = 0
   /// Without the successful ones.
   var outcomes: [String: UInt32] = [:]
@@ -30,7 +34,9 @@ struct TrafficCounts: SpanCounts {
     case .retries: retries[split, default: 0] &+= count
     case .denied: denied &+= count
     case .limited: limited &+= count
-    case .shed: shed &+= count
+    case .shed:
+      shed &+= count
+      if split == ShedReason.paused.rawValue || split == ShedReason.pace.rawValue { paced &+= count }
     case .abandoned: abandoned &+= count
     case .durations: Self.add(counts, to: &durations)
     case .phases: Self.add(counts, to: &phases[split, default: []])
@@ -45,6 +51,7 @@ struct TrafficCounts: SpanCounts {
     denied &+= other.denied
     limited &+= other.limited
     shed &+= other.shed
+    paced &+= other.paced
     abandoned &+= other.abandoned
     outcomes.merge(other.outcomes, uniquingKeysWith: &+)
     retries.merge(other.retries, uniquingKeysWith: &+)

@@ -53,7 +53,7 @@ package struct TrafficMetric: Sendable {
       metric("weir_requests_failed_total", .failed),
       metric("weir_attempts_started_total", .attempts),
       metric("weir_retries_total", .retries, by: "reason"),
-      metric("weir_retries_denied_total", .denied, by: "reason", only: ["budget", "overload"]),
+      metric("weir_retries_denied_total", .denied, by: "reason", only: ["budget", "overload", "pace"]),
       metric("weir_responses_limited_total", .limited),
       metric("weir_requests_shed_total", .shed, by: "reason"),
       metric("weir_requests_abandoned_total", .abandoned, by: "phase"),

@@ -58,6 +58,7 @@ struct TrafficRing {
       seconds: seconds, requests: Int(counts.requests), failed: Int(counts.failed),
       outcomes: Self.named(counts.outcomes), attempts: Int(counts.attempts), retries: Self.named(counts.retries),
       denied: Int(counts.denied), limited: Int(counts.limited), shed: Int(counts.shed),
+      paced: Int(counts.paced),
       abandoned: Int(counts.abandoned),
       retryDemand: hasDemand ? Double(counts.retriesWanted) / Double(counts.requests) : nil,
       p50: quantile(0.5, counts.durations, bounds: bounds.durations),

@@ -176,6 +176,7 @@ extension ControlGauges {
     if controls.retryBudget != nil { insert(.budget) }
     if controls.circuitBreaker != nil { insert(.circuit) }
     if controls.overload != nil { insert(.overload) }
+    if controls.pace != nil { insert(.pace) }
   }
 }
 

@@ -167,6 +167,7 @@ package final class GatewayMetrics: Sendable {
       let sorted = upstreams.keys.sorted { ($0.host, $0.port) < ($1.host, $1.port) }
       for upstream in sorted {
         client?.prepare(upstream)
+        if upstreams[upstream]?.contains(.pace) ?? false { client?.preparePace(of: upstream) }
         for name in credentials[upstream] ?? [] { client?.prepare(credential: name, for: upstream) }
       }
     }

@@ -51,7 +51,8 @@ extension StatusReport.Upstream: JSONObject {
   var members: JSONMembers {
     [
       "name": name, "in_flight": inFlight, "waiting": waiting, "retry_budget": budget, "circuit": circuit,
-      "load_control": loadControl, "limit": limit, "used": used, "endpoints": endpoints, "last_10s": traffic.last10s,
+      "load_control": loadControl, "limit": limit, "used": used,
+      "paused_for": pausedFor, "endpoints": endpoints, "last_10s": traffic.last10s,
       "last_5m": traffic.last5m, "history": traffic.history,
     ]
   }
@@ -76,7 +77,7 @@ extension StatusReport.Window: JSONObject {
   var members: JSONMembers {
     [
       "seconds": seconds, "requests": requests, "failed": failed, "outcomes": outcomes, "attempts": attempts,
-      "retries": retries, "retries_denied": denied, "rate_limited": limited, "shed": shed, "abandoned": abandoned,
+      "retries": retries, "retries_denied": denied, "rate_limited": limited, "shed": shed, "paced": paced, "abandoned": abandoned,
       "retry_demand": retryDemand, "p50_seconds": p50, "p99_seconds": p99, "phases": phases,
     ]
   }

@@ -13,7 +13,8 @@ enum StatusDetails {
       <dl class="facts">\(fact("In flight", "\(upstream.inFlight)"))\(fact("Waiting", "\(upstream.waiting)"))\
       \(fact("Circuit", upstream.circuit.map(words)))\
       \(fact("Retry budget left", upstream.budget.map { StatusFigures.number($0) }))\
-      \(fact("Load control", upstream.loadControl.map(words)))\(fact("Limit of attempts", limit))</dl>
+      \(fact("Load control", upstream.loadControl.map(words)))\(fact("Limit of attempts", limit))\
+      \(fact("Paused for", upstream.pausedFor.map(StatusFigures.seconds)))</dl>
       \(traffic(upstream.traffic, hasAttempts: true))\(endpoints(upstream.endpoints))
       """
   }
@@ -58,7 +59,8 @@ enum StatusDetails {
       \(named(short.retries, long.retries) { "retries for \($0)" })\
       \(row("retries denied", unlessZero: \.denied))\
       \(row("attempts answered with 429", unlessZero: \.limited))\
-      \(row("refused by load control", unlessZero: \.shed))\
+      \(row("refused by load control", unlessZero: \.shedByLoadControl))\
+      \(row("refused by the pace", unlessZero: \.paced))\
       \(row("left by their callers", unlessZero: \.abandoned))\
       \(row("p50") { StatusFigures.seconds($0.p50) })\
       \(row("p99") { StatusFigures.seconds($0.p99) })

@@ -29,7 +29,8 @@ struct StatusMark: Equatable {
 
   init(_ upstream: StatusReport.Upstream, problems: [String: StatusProblem.Severity]) {
     let states = upstream.isInUse ? [upstream.circuit, upstream.loadControl].compactMap(\.self) : []
-    let marks = states.compactMap { Self.troubles[$0] } + [Self.endpoints(upstream)].compactMap(\.self)
+    let pause = upstream.pausedFor.map { _ in Self(.warning, "paused") }
+    let marks = states.compactMap { Self.troubles[$0] } + [pause, Self.endpoints(upstream)].compactMap(\.self)
     let traffic = Self.traffic(upstream.traffic)
     // Among equals the first, since a state says more than the traffic.
     let worst = (marks + [traffic]).min { $0.level < $1.level } ?? traffic
