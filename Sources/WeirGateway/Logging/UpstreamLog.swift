@@ -87,6 +87,10 @@ final class UpstreamLog: Sendable {
     case .limited(let count, let window):
       log.warn(
         "upstream limits requests", ["upstream": name, "count": .integer(count), "window": .seconds(window)])
+    case .paused(let seconds, let count, let window):
+      log.warn(
+        "upstream asks for a pause",
+        ["upstream": name, "seconds": .seconds(seconds), "count": .integer(count), "window": .seconds(window)])
     case .overloadIsOver(let seconds, let shed):
       log.info("overload is over", ["upstream": name, "seconds": .seconds(seconds), "shed": .integer(shed)])
     case .answersAgain(let seconds, let shed):
@@ -95,8 +99,8 @@ final class UpstreamLog: Sendable {
   }
 }
 
-/// The lines about one upstream that gets more requests than it answers in time, or has ceased to answer, or whose
-/// callers leave. There is at most one line of a kind in a window of time, with what happened since the line before.
+/// The lines about one upstream that gets more requests than it answers in time, has ceased to answer or asks for pauses, or
+/// whose callers leave. There is at most one line of a kind in a window of time, with what happened since the line before.
 struct UpstreamNotes: Sendable {
   /// In each case `window` is the seconds in which the line's events happened; nil for a single event, told at once.
   enum Line: Equatable, Sendable {
@@ -110,12 +114,14 @@ struct UpstreamNotes: Sendable {
     case gaveUp(count: Int, phase: AbandonedPhase, age: Double, window: Double?)
     /// Answers of 429.
     case limited(count: Int, window: Double?)
+    /// Pauses that began, and the seconds of the longest.
+    case paused(seconds: Double, count: Int, window: Double?)
     case overloadIsOver(seconds: Double, shed: Int)
     case answersAgain(seconds: Double, shed: Int)
   }
 
   private enum Kind: CaseIterable {
-    case overloaded, silent, gaveUp, limited
+    case overloaded, silent, gaveUp, limited, paused
   }
 
   /// The events since a line, for the next one.
@@ -124,6 +130,8 @@ struct UpstreamNotes: Sendable {
     var offered = 0
     var served = 0
     var shed = 0
+    /// The seconds of the longest pause.
+    var pause = 0.0
     var phases: [AbandonedPhase: Int] = [:]
     /// The ages of the first callers that gave up.
     var ages: [Double] = []
@@ -185,6 +193,15 @@ struct UpstreamNotes: Sendable {
   }
 
   mutating func limited(at now: MonotonicTime) -> [Line] { note(.limited, since: nil, at: now) { _ in } }
+
+  /// A pause has begun, or goes on.
+  mutating func paused(_ report: PauseReport, at now: MonotonicTime) -> [Line] {
+    guard report.begun > 0 else { return [] }
+    return note(.paused, since: nil, at: now) { tally in
+      tally.count += report.begun - 1
+      tally.pause = max(tally.pause, report.left)
+    }
+  }
 
   mutating func report(_ report: OverloadReport, at now: MonotonicTime) -> [Line] {
     let before = reported ?? MonotonicTime(nanoseconds: now.nanoseconds - Self.reportInterval)
@@ -263,6 +280,7 @@ struct UpstreamNotes: Sendable {
         count: tally.count, phase: tally.phases.max { $0.value < $1.value }?.key ?? .upstream,
         age: tally.ages.sorted()[tally.ages.count / 2], window: seconds)
     case .limited: .limited(count: tally.count, window: seconds)
+    case .paused: .paused(seconds: tally.pause, count: tally.count, window: seconds)
     }
   }
 
