@@ -59,6 +59,17 @@ import WeirTestSupport
       ["WeirRateLimited ticket", "WeirRetriesRising ticket", "WeirRetryBudgetExhausted ticket"],
       told: "WeirRateLimited ticket"),
     Cause(
+      "429 after each pause",
+      [
+        "WeirRateLimited ticket", "WeirUpstreamPaused ticket", "WeirLatencyHigh ticket",
+        "WeirDestinationErrorBudgetBurn ticket",
+      ],
+      told: "WeirRateLimited ticket"),
+    Cause(
+      "503 with Retry-After, which is obeyed",
+      ["WeirUpstreamPaused ticket", "WeirLatencyHigh ticket", "WeirDestinationErrorBudgetBurn ticket"],
+      told: "WeirUpstreamPaused ticket"),
+    Cause(
       "a destination that is down",
       [
         "WeirDestinationDown page", "WeirDestinationErrorBudgetBurn page", "WeirDestinationErrorBudgetBurn ticket",
