@@ -1,5 +1,7 @@
+import Foundation
 import Testing
 import Weir
+import WeirTestSupport
 import WeirTransport
 
 @testable import WeirGateway
@@ -35,6 +37,32 @@ import WeirTransport
     #expect(answer.retryAfter == 1)
     #expect(answer.refusal == .load(reason))
     #expect(GatewayAnswer(.rejected, .rejected(.queueFull)).refusal == nil)
+  }
+
+  /// docs/gateway.md, without outcomes and reasons: status, X-Weir-Refused, X-No-Retry, whether there is Retry-After, body.
+  @Test func theDocumentHasEachRefusal() throws {
+    let token = CredentialRefusal(credential: "c", reason: .invalidClient, text: "", retryAfter: 1)
+    let failures =
+      ShedReason.allCases.map { Rejection.overloaded(reason: $0, retryAfter: 1) }
+      + [.circuitOpen(retryAfter: nil), .queueFull, .admissionTimeout, .noEndpoint]
+    let answers =
+      failures.map { GatewayAnswer(.rejected, .rejected($0)) } + [
+        GatewayAnswer(.adaptationFailed, .unauthenticated(token)), .tooManyUploads, .tooManyCodedBodies,
+        .rateLimited(retryAfter: 1), .clientIsBusy, .routeIsBusy, .tooManyTunnels, .tooManyChecks,
+        .tooManyPasswords(seconds: 1), .unauthorized([]), .forbidden, .bodyOverLimit,
+      ]
+    let page = try PackageRoot.text(of: "docs/gateway.md").components(separatedBy: "## Refusals").last ?? ""
+    let rows = page.components(separatedBy: "\n## ")[0].split(separator: "\n").compactMap { line -> String? in
+      let cells = line.split(separator: "|").map { $0.filter { $0 != "`" }.trimmingCharacters(in: .whitespaces) }
+      guard cells.count == 7, Int(cells[0]) != nil else { return nil }
+      return "\(cells[0]) \(cells[1]) \(cells[2]) \(cells[3] != "–") \(cells[5])"
+    }
+    let expected = answers.map { answer in
+      let (reason, kind) = (answer.refusal?.reason ?? "–", answer.refusal?.kind ?? "–")
+      return "\(answer.status) \(reason) \(kind) \(answer.retryAfter != nil) \(answer.line)"
+    }
+    #expect(Set(rows) == Set(expected))
+    #expect(rows.count == Set(rows).count)
   }
 
   @Test(arguments: [(0, 1), (0.3, 1), (7.2, 8)])
