@@ -131,7 +131,9 @@ import WeirTestSupport
   }
 
   @Test func allDenialsAreThoseThatHappen() {
-    let happening: Set<RetryDenial.Reason> = [.budget, .breaker, .overload, .limit, .deadline, .method, .body, .policy]
+    let happening: Set<RetryDenial.Reason> = [
+      .budget, .breaker, .overload, .pace, .limit, .deadline, .method, .body, .policy,
+    ]
     #expect(Set(RetryDenial.Reason.allCases) == happening)
   }
 }

@@ -45,8 +45,8 @@ import WeirTestSupport
         // There is no yesterday here, but for its grammar.
         if query.contains(" offset 1d") { _ = try await prometheus.query(query, at: fixture.time) }
         let found = try await prometheus.query(query.replacing(" offset 1d", with: ""), at: fixture.time)
-        // The rate is known only while requests wait for a place, and none waits here.
-        let isKnown = !query.contains("weir_service_rate")
+        // The rate is known only while requests wait for a place, and none waits here, nor for a turn by a pace.
+        let isKnown = !query.contains(/weir_service_rate|weir_pace_wait|weir_upstream_pause/)
         #expect(!isKnown || found.values.contains { $0.isFinite }, "\(panel.title): \(query) gives \(found)")
         // Of what lies behind a click, each line must know which it is.
         let labels = panel.valueColumns == [] ? ["job"] : panel.linkedLabels

@@ -8,7 +8,7 @@ import WeirTestSupport
   private static let collapsed: [String: Set<String>] = [
     "weir-client": ["Circuits, hedges", "Adapters, stored responses", "The metrics page"],
     "weir-destination": [
-      "Circuit, hedges", "Adapters", "Bodies, protocols, redirects", "Against a day ago",
+      "Pace", "Circuit, hedges", "Adapters", "Bodies, protocols, redirects", "Against a day ago",
       "The job's routes, if it is a gateway",
     ],
     "weir-gateway": ["Endpoints", "Listeners", "Limits on requests", "Credentials", "The metrics page"],

@@ -43,7 +43,7 @@ import WeirTransport
 
   @Test func refusalsGiveUpsAndAnswersWith429() throws {
     let metrics = try metrics()
-    for reason in [ShedReason.overload, .overload, .silent] { metrics.shed[reason]?.increment() }
+    for reason in [ShedReason.overload, .overload, .silent] { metrics.shed(reason) }
     for phase in [AbandonedPhase.upstream, .queue, .queue] { metrics.abandoned[phase]?.increment() }
     metrics.limited.increment()
     #expect(

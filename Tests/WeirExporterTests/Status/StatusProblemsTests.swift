@@ -175,8 +175,48 @@ import Testing
       })
     #expect(
       texts(report) == [
-        "destination bad payments: answers 93\u{A0}% of attempts with 429: it allows fewer requests than there are"
+        "destination bad payments: answers 93\u{A0}% of attempts with 429: it allows fewer requests than there are; "
+          + "`pace` would hold them back"
       ])
+  }
+
+  @Test func aPauseTakesThePlaceOf429AndOfAnOverload() {
+    func paused(_ left: Double?, requests: Int = 100, refused: Int, shed: Int = 0) -> StatusReport {
+      Self.report(
+        Self.upstream(requests) {
+          $0.hasPace = true
+          $0.pausedFor = left
+          $0.traffic.last10s.attempts = 40
+          $0.traffic.last10s.limited = 20
+          $0.traffic.last10s.paced = refused
+          $0.traffic.last10s.shed = refused + shed
+          $0.traffic.last10s.failed = refused + shed
+        })
+    }
+    #expect(
+      texts(paused(41.2, refused: 0)) == ["destination warning payments: has asked for a pause: 42 s are left"])
+    #expect(
+      texts(paused(0.4, refused: 50)) == [
+        "destination warning payments: has asked for a pause: 1 s is left; 50\u{A0}% of its requests are refused"
+      ])
+    #expect(
+      texts(paused(3, refused: 51)) == [
+        "destination bad payments: has asked for a pause: 3 s are left; 51\u{A0}% of its requests are refused"
+      ])
+    #expect(
+      texts(paused(3, requests: 2, refused: 2)) == [
+        "destination warning payments: has asked for a pause: 3 s are left"
+      ], "two requests show no pattern")
+    #expect(
+      texts(paused(nil, refused: 10)) == [
+        "destination warning payments: gets more requests than its pace allows: 10\u{A0}% of its requests are refused",
+        "destination warning payments: answers 50\u{A0}% of attempts with 429: it allows fewer requests than there are",
+      ])
+    #expect(
+      texts(paused(3, refused: 0, shed: 40)) == [
+        "destination bad payments: is overloaded: load control refuses 40\u{A0}% of its requests",
+        "destination warning payments: has asked for a pause: 3 s are left",
+      ], "what load control refuses is told as before")
   }
 
   @Test func callersLeave() {

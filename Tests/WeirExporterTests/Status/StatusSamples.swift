@@ -66,6 +66,7 @@ enum StatusSamples {
     payments.budget = 2.4
     (payments.limit, payments.used, payments.loadControl) = (40, 38, "normal")
     (payments.inFlight, payments.waiting) = (41, 3)
+    (payments.hasPace, payments.pausedFor) = (true, 4.25)
     payments.endpoints[1].address = "10.0.0.7:8443"
     payments.endpoints[1].state = "ejected"
     payments.endpoints[1].failures10s = 6

@@ -1,14 +1,15 @@
 import Testing
 import WeirIO
-import WeirTransport
 
 @testable import WeirGateway
+@testable import WeirTransport
 
 @Suite struct UpstreamNotesTests {
   /// An event at a time in seconds, and the lines that it leads to.
   private enum Step {
     case gaveUp(AbandonedPhase, after: Double, at: Double, [String] = [])
     case limited(Double, [String] = [])
+    case paused(Double, left: Double, begun: Int, [String] = [])
     case report(Double, OverloadReport, [String] = [])
     case look(Double, [String] = [])
     /// When to look next.
@@ -188,6 +189,14 @@ import WeirTransport
     ])
   }
 
+  @Test func pausesHaveALineWhenTheyBeginAndNotWhileTheyLast() {
+    run([
+      .paused(0, left: 5, begun: 1, ["paused 5.0 1"]), .paused(1, left: 4, begun: 0), .paused(5, left: 0, begun: 0),
+      .paused(6, left: 2, begun: 1), .paused(8, left: 3, begun: 2), .look(10, ["paused 3.0 3 in 10.0"]),
+      .look(20), .isEmpty(true),
+    ])
+  }
+
   @Test func healthyLoadLeavesNoLine() {
     run((0..<100).map { .report(Double($0), Self.report(used: 30, 800, 800)) } + [.isEmpty(true), .next(nil)])
   }
@@ -200,6 +209,8 @@ import WeirTransport
       case .gaveUp(let phase, let seconds, let time, let texts):
         (lines, expected) = (notes.gaveUp(in: phase, after: seconds, at: Self.time(time)), texts)
       case .limited(let time, let texts): (lines, expected) = (notes.limited(at: Self.time(time)), texts)
+      case .paused(let time, let left, let begun, let texts):
+        (lines, expected) = (notes.paused(PauseReport(left: left, begun: begun), at: Self.time(time)), texts)
       case .report(let time, let report, let texts):
         (lines, expected) = (notes.report(report, at: Self.time(time)), texts)
       case .look(let time, let texts): (lines, expected) = (notes.timePassed(at: Self.time(time)), texts)
@@ -229,6 +240,8 @@ import WeirTransport
     case .gaveUp(let count, let phase, let age, let window):
       return "gave up \(count) \(phase) \(tenth(age))" + (window.map { " in \(tenth($0))" } ?? "")
     case .limited(let count, let window): return "limited \(count)" + (window.map { " in \(tenth($0))" } ?? "")
+    case .paused(let seconds, let count, let window):
+      return "paused \(tenth(seconds)) \(count)" + (window.map { " in \(tenth($0))" } ?? "")
     case .overloadIsOver(let seconds, let shed): return "over \(tenth(seconds)) \(shed)"
     case .answersAgain(let seconds, let shed): return "answers \(tenth(seconds)) \(shed)"
     }
