@@ -24,7 +24,7 @@ final class ClientMetrics: Sendable {
   let adaptationDuration, authRefreshDuration, loopLag: HistogramFamily<String>
   let authRefreshes: CounterFamily<(String, String)>
   let authRefreshWaiters: GaugeFamily<String>
-  /// What a status page of the same registry shows of paces.
+  /// The paces, for a status page of the same registry.
   let paces: KnownPaces
   private let removals: [DestinationFamilies.Removal]
 

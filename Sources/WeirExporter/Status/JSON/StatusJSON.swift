@@ -77,7 +77,8 @@ extension StatusReport.Window: JSONObject {
   var members: JSONMembers {
     [
       "seconds": seconds, "requests": requests, "failed": failed, "outcomes": outcomes, "attempts": attempts,
-      "retries": retries, "retries_denied": denied, "rate_limited": limited, "shed": shed, "paced": paced, "abandoned": abandoned,
+      "retries": retries, "retries_denied": denied, "rate_limited": limited, "shed": shed, "paced": paced,
+      "abandoned": abandoned,
       "retry_demand": retryDemand, "p50_seconds": p50, "p99_seconds": p99, "phases": phases,
     ]
   }
