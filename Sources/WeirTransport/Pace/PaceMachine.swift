@@ -9,8 +9,8 @@ import WeirIO
 ///             └───────────┘ asked for again
 /// ```
 /// *Paused*: no attempt begins. *Returning*: one attempt goes first. After that as many may be under way as answers came
-/// since the pause, plus one, until as many came as attempts were under way before it and none waits any more. If all that
-/// are under way hang, another one goes. So a limit that was hit once more costs few answers of 429.
+/// since the pause, plus one, until as many came as attempts were under way before it and none waits any more. If those
+/// that are under way hang, another one goes. So a limit that was hit once more costs few answers of 429.
 ///
 /// After each call the shell asks for ``verdict(at:)`` until there is none, and then for ``nextWake(at:)``.
 struct PaceMachine: Sendable {
@@ -36,27 +36,28 @@ struct PaceMachine: Sendable {
     var refusal: Refusal?
   }
 
-  private enum Stage {
-    case steady
-    /// - Parameter before: The attempts that were under way when the pause began.
-    case paused(until: MonotonicTime, before: Int)
-    case returning(Return)
+  /// The rate, and what has begun by it.
+  private struct Rate {
+    var terms: TokenBucket.Terms
+    var bucket = TokenBucket()
+    /// The attempt that took the last token. No other one gives its token back: later ones have begun by the rate since.
+    var last: Ticket?
   }
 
-  /// The time after a pause.
-  private struct Return {
-    let began: MonotonicTime
-    /// The attempts that were under way before the pause.
+  /// A pause, and the time after it in which the machine returns to its steady state.
+  private struct Pause {
+    /// No attempt begins before.
+    var end: MonotonicTime
+    /// The attempts that were under way at its beginning.
     let before: Int
+    /// The answers to attempts that began after its end.
     var answers = 0
-    /// The attempts under way that were sent after the pause.
+    /// The attempts under way that began after its end.
     var underWay = 0
-    /// The attempts that go although earlier ones hang.
-    var further = 0
-    /// When an attempt was last sent, or was last allowed for ones that hang.
+    /// When the last of them began.
     var last: MonotonicTime
 
-    var hasRoom: Bool { underWay < answers + 1 + further }
+    var hasRoom: Bool { underWay <= answers }
   }
 
   /// The most attempts that wait.
@@ -67,20 +68,21 @@ struct PaceMachine: Sendable {
   private static let ofRetries = 0
 
   private(set) var settings: PaceSettings
-  private var terms: TokenBucket.Terms?
-  private var bucket = TokenBucket()
-  private var attempts = InFlightTable()
-  private var stage = Stage.steady
+  private(set) var attempts = InFlightTable()
+  /// Nil for any rate.
+  private var rate: Rate?
+  /// Nil in the steady state.
+  private var pause: Pause?
   /// Seconds that an answer takes, as a mean in which later ones count more; nil before the first.
   private var usual: Double?
-  /// Until when time is accounted for.
+  /// The latest time of a call.
   private var clock: MonotonicTime
   /// The pauses that have begun.
   private(set) var pauses = 0
 
   init(_ settings: PaceSettings, at now: MonotonicTime) {
     self.settings = settings
-    terms = settings.terms
+    rate = settings.terms.map { Rate(terms: $0) }
     clock = now
   }
 
@@ -88,10 +90,10 @@ struct PaceMachine: Sendable {
   mutating func follow(_ settings: PaceSettings, at now: MonotonicTime) {
     if settings == self.settings { return }
     self.settings = settings
-    let after = settings.terms
-    // A bucket counts in parts of its terms, and means nothing by others.
-    bucket = if let terms, let after { bucket.changed(from: terms, to: after, at: now) } else { TokenBucket() }
-    terms = after
+    guard let terms = settings.terms else { return rate = nil }
+    let now = advance(to: now)
+    let bucket = rate.map { $0.bucket.changed(from: $0.terms, to: terms, at: now) } ?? TokenBucket()
+    rate = Rate(terms: terms, bucket: bucket, last: rate?.last)
   }
 }
 
@@ -103,17 +105,19 @@ extension PaceMachine {
   /// - Parameters:
   ///   - priority: 0 to 7, the lower the sooner.
   ///   - timeout: Seconds for which its caller waits from now on; nil if unknown.
-  ///   - isRetry: Whether it is a retry, which goes before all first attempts.
+  ///   - isRetry: Whether it is a retry, which waits with the first priority.
   mutating func arrived(
     priority: Int = 3, timeout: Double? = nil, isRetry: Bool = false, at now: MonotonicTime
   ) -> Arrival {
     let now = advance(to: now)
     if attempts.waiting == 0, mayGo(at: now) { return .goes(send(at: now)) }
     let priority = isRetry ? Self.ofRetries : min(max(priority, 0), InFlightTable.priorities - 1)
-    let turn = secondsToTurn(after: attempts.waiting(upTo: priority), at: now)
-    let bound = min(settings.boundedWait, timeout ?? .infinity)
-    guard turn <= bound, attempts.waiting < Self.mostWaiting else { return .refused(refusal(turn)) }
-    return .waits(attempts.wait(priority, until: now.advanced(bySeconds: bound), at: now))
+    let ahead = attempts.waiting(upTo: priority)
+    let bound = now.advanced(bySeconds: min(settings.boundedWait, timeout ?? .infinity))
+    guard bound > now, turn(after: ahead, from: now) <= bound, attempts.waiting < Self.mostWaiting else {
+      return .refused(refusal(after: ahead, at: now))
+    }
+    return .waits(attempts.wait(priority, until: bound, at: now))
   }
 
   /// The next decision about an attempt that waits; nil when there is none.
@@ -121,11 +125,11 @@ extension PaceMachine {
     if attempts.waiting == 0 { return nil }
     let now = advance(to: now)
     if mayGo(at: now), let ticket = attempts.sendFirst(at: now) {
-      sent(at: now)
+      sent(ticket, at: now)
       return Verdict(ticket: ticket)
     }
     guard let ticket = attempts.popOverdue(at: now) else { return nil }
-    return Verdict(ticket: ticket, refusal: refusal(secondsToTurn(after: attempts.waiting, at: now)))
+    return Verdict(ticket: ticket, refusal: refusal(after: attempts.waiting, at: now))
   }
 
   /// Takes a turn for a second attempt beside another one; nil if it would have to wait.
@@ -138,18 +142,16 @@ extension PaceMachine {
   ///
   /// - Parameters:
   ///   - ticket: Nil for an attempt that began without a turn.
-  ///   - pause: Seconds for which the destination asks that no attempt begins; nil if it does not.
+  ///   - seconds: For which the destination asks that no attempt begins; nil if it does not.
   /// - Returns: Whether a pause has begun.
   @discardableResult
-  mutating func answered(_ ticket: Ticket?, pause: Double? = nil, at now: MonotonicTime) -> Bool {
+  mutating func answered(_ ticket: Ticket?, pause seconds: Double? = nil, at now: MonotonicTime) -> Bool {
     let now = advance(to: now)
     if let ticket, let attempt = attempts.end(ticket) {
-      let seconds = now.seconds(since: attempt.sent)
-      if pause == nil { usual = usual.map { $0 + (seconds - $0) / 8 } ?? seconds }
-      left(attempt, answers: pause == nil ? 1 : 0)
+      if seconds == nil { noteUsual(now.seconds(since: attempt.sent)) }
+      left(attempt, answers: seconds == nil ? 1 : 0)
     }
-    guard let pause, pause > 0 else { return false }
-    return self.pause(for: min(pause, PaceSettings.longestPause), at: now)
+    return seconds.map { begin(until: now.advanced(bySeconds: $0), at: now) } ?? false
   }
 
   /// An attempt ended without a final head, waiting or under way.
@@ -160,28 +162,20 @@ extension PaceMachine {
 
   /// An attempt that waited, or had a turn, was not sent. The turn goes to another one.
   mutating func neverSent(_ ticket: Ticket, at now: MonotonicTime) {
-    _ = advance(to: now)
-    if attempts.leave(ticket) != nil { return }
-    guard let attempt = attempts.end(ticket) else { return }
-    left(attempt, answers: 0)
-    if let terms { bucket.giveBack(by: terms) }
+    ended(ticket, at: now)
+    guard let terms = rate?.terms, rate?.last == ticket else { return }
+    rate?.bucket.giveBack(by: terms)
+    rate?.last = nil
   }
 }
 
 // MARK: Questions
 
 extension PaceMachine {
-  /// Whether no attempt waits or is under way, and no pause is obeyed: the machine has nothing to remember but its rate.
-  var isIdle: Bool {
-    if case .steady = stage { attempts.waiting == 0 && attempts.onWire == 0 } else { false }
-  }
-
-  var waiting: Int { attempts.waiting }
-
   /// The seconds until the end of the present pause; nil without one.
   func pauseLeft(at now: MonotonicTime) -> Double? {
-    guard case .paused(let until, _) = stage, until > now else { return nil }
-    return until.seconds(since: now)
+    guard let end = pause?.end, end > now else { return nil }
+    return end.seconds(since: now)
   }
 
   /// Whether a retry after so many seconds would get its turn within the longest wait, and before a deadline.
@@ -192,31 +186,13 @@ extension PaceMachine {
   ) -> Bool {
     if isRepair, pauseLeft(at: now) != nil { return false }
     let begin = now.advanced(bySeconds: delay)
-    var turn = begin
-    if case .paused(let until, _) = stage { turn = max(turn, until) }
-    if let terms {
-      let ahead = attempts.waiting(upTo: Self.ofRetries)
-      turn = turn.advanced(bySeconds: bucket.seconds(after: ahead, by: terms, at: turn))
-    }
-    return turn.seconds(since: begin) <= settings.boundedWait && turn < deadline
+    let turn = turn(after: attempts.waiting(upTo: Self.ofRetries), from: begin)
+    return turn <= begin.advanced(bySeconds: settings.boundedWait) && turn < deadline
   }
 
   /// When the shell is to ask for ``verdict(at:)`` at the latest; nil if none waits.
   func nextWake(at now: MonotonicTime) -> MonotonicTime? {
-    guard let bound = attempts.firstBound else { return nil }
-    let now = max(now, clock)
-    var next = now
-    switch stage {
-    case .steady: break
-    case .paused(let until, _): next = max(until, now)
-    case .returning(let back): if !back.hasRoom { next = max(hangEnd(back), now) }
-    }
-    if let terms {
-      let seconds = bucket.seconds(after: 0, by: terms, at: next)
-      // A nanosecond more than the rounded time, so that the token is there.
-      if seconds > 0 { next = MonotonicTime(nanoseconds: next.advanced(bySeconds: seconds).nanoseconds &+ 1) }
-    }
-    return min(bound, next)
+    attempts.firstBound.map { min($0, nextTurn(at: max(now, clock))) }
   }
 }
 
@@ -226,72 +202,67 @@ extension PaceMachine {
   /// Time has passed. Returns the time that counts: that of the last call, if a thread has read its clock before.
   private mutating func advance(to time: MonotonicTime) -> MonotonicTime {
     clock = max(clock, time)
-    if case .paused(let until, let before) = stage, until <= clock {
-      stage = .returning(Return(began: until, before: before, last: clock))
-    }
-    if case .returning(var back) = stage, !back.hasRoom, hangEnd(back) <= clock {
-      back.further += 1
-      back.last = clock
-      stage = .returning(back)
-    }
     return clock
   }
 
-  private func hangEnd(_ back: Return) -> MonotonicTime {
-    back.last.advanced(bySeconds: max(Self.hangs, 2 * (usual ?? 0)))
+  private func mayGo(at now: MonotonicTime) -> Bool { nextTurn(at: now) <= now }
+
+  /// When the next attempt may begin, if no other one ends before.
+  private func nextTurn(at now: MonotonicTime) -> MonotonicTime { turn(after: 0, from: max(now, opening ?? now)) }
+
+  /// When an attempt gets its turn that is there from a time on, and before which so many others go, as far as it can be
+  /// foreseen.
+  private func turn(after ahead: Int, from begin: MonotonicTime) -> MonotonicTime {
+    let begin = max(begin, pause?.end ?? begin)
+    return rate.map { $0.bucket.time(after: ahead, by: $0.terms, at: begin) } ?? begin
   }
 
-  private func mayGo(at now: MonotonicTime) -> Bool {
-    switch stage {
-    case .steady: break
-    case .paused: return false
-    case .returning(let back): if !back.hasRoom { return false }
-    }
-    return terms.map { bucket.seconds(after: 0, by: $0, at: now) == 0 } ?? true
+  /// When the pause and the attempts that began after it let another one begin; nil in the steady state.
+  private var opening: MonotonicTime? {
+    pause.map { $0.hasRoom ? $0.end : $0.last.advanced(bySeconds: max(Self.hangs, 2 * (usual ?? 0))) }
+  }
+
+  private func refusal(after ahead: Int, at now: MonotonicTime) -> Refusal {
+    let opening = max(now, opening ?? now)
+    return Refusal(
+      reason: opening > now ? .paused : .pace, retryAfter: turn(after: ahead, from: opening).seconds(since: now))
   }
 
   private mutating func send(at now: MonotonicTime) -> Ticket {
     let ticket = attempts.send(at: now)
-    sent(at: now)
+    sent(ticket, at: now)
     return ticket
   }
 
-  private mutating func sent(at now: MonotonicTime) {
-    if let terms { _ = bucket.take(by: terms, at: now) }
-    guard case .returning(var back) = stage else { return }
-    back.underWay += 1
-    back.last = now
-    stage = .returning(back)
+  private mutating func sent(_ ticket: Ticket, at now: MonotonicTime) {
+    if let terms = rate?.terms {
+      _ = rate?.bucket.take(by: terms, at: now)
+      rate?.last = ticket
+    }
+    pause?.underWay += 1
+    pause?.last = now
   }
 
   /// An attempt is no longer under way.
   private mutating func left(_ attempt: InFlightRecords.Record, answers: Int) {
-    guard case .returning(var back) = stage, attempt.sent >= back.began else { return }
-    back.underWay -= 1
-    back.answers += answers
-    stage = back.answers >= back.before && attempts.waiting == 0 ? .steady : .returning(back)
+    guard let end = pause?.end, attempt.sent >= end else { return }
+    pause?.underWay -= 1
+    pause?.answers += answers
+    if let pause, pause.answers >= pause.before, attempts.waiting == 0 { self.pause = nil }
   }
 
-  private mutating func pause(for seconds: Double, at now: MonotonicTime) -> Bool {
-    let end = now.advanced(bySeconds: seconds)
-    if case .paused(let until, let before) = stage {
-      stage = .paused(until: max(until, end), before: before)
+  private mutating func noteUsual(_ seconds: Double) { usual = usual.map { $0 + (seconds - $0) / 8 } ?? seconds }
+
+  /// Begins a pause, or extends the present one. Returns whether it has begun.
+  private mutating func begin(until end: MonotonicTime, at now: MonotonicTime) -> Bool {
+    if let present = pause?.end, present > now {
+      pause?.end = max(present, end)
       return false
     }
-    stage = .paused(until: end, before: attempts.onWire + 1)
+    guard end > now else { return false }
+    // The one that asks for it has just left.
+    pause = Pause(end: end, before: attempts.onWire + 1, last: end)
     pauses += 1
     return true
-  }
-
-  /// Seconds until the turn of an attempt before which so many others go, as far as it can be foreseen.
-  private func secondsToTurn(after ahead: Int, at now: MonotonicTime) -> Double {
-    let pause = pauseLeft(at: now) ?? 0
-    guard let terms else { return pause }
-    return pause + bucket.seconds(after: ahead, by: terms, at: now.advanced(bySeconds: pause))
-  }
-
-  private func refusal(_ seconds: Double) -> Refusal {
-    if case .steady = stage { return Refusal(reason: .pace, retryAfter: seconds) }
-    return Refusal(reason: .paused, retryAfter: seconds)
   }
 }

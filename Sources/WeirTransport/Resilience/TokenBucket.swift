@@ -58,11 +58,11 @@ package struct TokenBucket: Equatable, Sendable {
     return nil
   }
 
-  /// Seconds until there is a token for the one that comes after so many others; 0 if there is one.
-  func seconds(after ahead: Int, by terms: Terms, at now: MonotonicTime) -> Double {
+  /// When there is a token for the one that comes after so many others; the present if there is one.
+  func time(after ahead: Int, by terms: Terms, at now: MonotonicTime) -> MonotonicTime {
     let present = terms.present(now)
-    let excess = max(full, present) + Int128(terms.cost) * Int128(ahead + 1) - present - Int128(terms.depth)
-    return excess > 0 ? Double(excess) / (Double(terms.parts) * 1e9) : 0
+    let due = max(full, present) + Int128(terms.cost) * (Int128(ahead) + 1) - Int128(terms.depth)
+    return due > present ? MonotonicTime(nanoseconds: Int64(clamping: (due - 1) / Int128(terms.parts) + 1)) : now
   }
 
   /// Gives back the token that was taken last.

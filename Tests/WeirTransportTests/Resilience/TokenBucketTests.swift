@@ -3,7 +3,7 @@ import WeirIO
 import WeirTestSupport
 import WeirTransport
 
-@testable import WeirGateway
+@testable import WeirTransport
 
 @Suite struct TokenBucketTests {
   private static func at(_ milliseconds: Int64) -> MonotonicTime {
@@ -11,7 +11,7 @@ import WeirTransport
   }
 
   private static func terms(_ count: Int, per period: Int = 1, burst: Int) -> TokenBucket.Terms {
-    TokenBucket.Terms(RateLimit("r", RequestRate(count, per: period), burst: burst))
+    TokenBucket.Terms(count, per: period, burst: burst)
   }
 
   /// Milliseconds of arrivals, and what each gets: 0 for a token, or the seconds to the next one.
@@ -48,6 +48,32 @@ import WeirTransport
     #expect(bucket.take(by: terms, at: Self.at(0)) == 1)
   }
 
+  /// Tokens taken at the beginning, the milliseconds of the question, the number of others before, and the nanoseconds at which
+  /// the token is there.
+  @Test(
+    arguments: [
+      (3, 1, 1, 0, 0, 0, 0), (3, 1, 1, 1, 0, 0, 333_333_334), (3, 1, 1, 1, 0, 1, 666_666_667),
+      (3, 1, 1, 1, 0, 2, 1_000_000_000), (3, 1, 1, 1, 300, 0, 333_333_334), (3, 1, 1, 1, 400, 0, 400_000_000),
+      (3, 1, 1, 1, 400, 1, 733_333_334), (1, 1, 3, 0, 0, 2, 0), (1, 1, 3, 0, 0, 3, 1_000_000_000),
+      (1, 1, 3, 3, 0, 0, 1_000_000_000), (1, 1, 3, 3, 500, 1, 2_000_000_000),
+      (1, 3600, 1, 1, 0, 10_000, 36_003_600_000_000_000),
+    ] as [(Int, Int, Int, Int, Int64, Int, Int64)])
+  func theTimeOfATokenIsKnown(
+    count: Int, period: Int, burst: Int, taken: Int, milliseconds: Int64, ahead: Int, expected: Int64
+  ) {
+    let terms = Self.terms(count, per: period, burst: burst)
+    var bucket = TokenBucket()
+    for _ in 0..<taken { #expect(bucket.take(by: terms, at: Self.at(0)) == nil) }
+    let time = bucket.time(after: ahead, by: terms, at: Self.at(milliseconds))
+    #expect(time.nanoseconds == Self.at(0).nanoseconds + expected)
+    if ahead > 0 { return }
+    #expect(bucket.take(by: terms, at: time) == nil, "the token is there")
+    var earlier = TokenBucket()
+    for _ in 0..<taken { _ = earlier.take(by: terms, at: Self.at(0)) }
+    let before = MonotonicTime(nanoseconds: time.nanoseconds - 1)
+    #expect(time == Self.at(milliseconds) || earlier.take(by: terms, at: before) != nil, "it was not there before")
+  }
+
   @Test func extremesAreNumbers() {
     for (count, period) in [(1, 3600), (3_600_000_000, 3600), (1_000_000, 1), (.max, 1), (0, 0)] {
       let terms = Self.terms(count, per: period, burst: 1_000_000)
@@ -55,6 +81,7 @@ import WeirTransport
       #expect(bucket.take(by: terms, at: .distantFuture) == nil)
       #expect(!bucket.isFull(by: terms, at: .distantFuture))
       #expect((bucket.take(by: terms, at: MonotonicTime(nanoseconds: 0)) ?? 0) > 0)
+      #expect(bucket.time(after: .max, by: terms, at: MonotonicTime(nanoseconds: 0)) == .distantFuture)
     }
   }
 
