@@ -86,7 +86,7 @@ let package = Package(
     fuzzTarget("FuzzAccept", ["FuzzSupport", "WeirExporter", "WeirHTTP", "WeirMetrics"]),
     fuzzTarget("FuzzRequestParser", ["FuzzSupport", "WeirServer"]),
     fuzzTarget("FuzzProxyHeader", ["FuzzSupport", "WeirIO", "WeirServer"]),
-    fuzzTarget("FuzzHTTP1", ["FuzzSupport", "WeirHTTP1", "WeirHTTP"]),
+    fuzzTarget("FuzzHTTP1", ["FuzzSupport", "WeirHTTP1", "WeirHTTP", "WeirTransport"]),
     fuzzTarget("FuzzResponse", ["CLinux", "FuzzSupport", "Weir", "WeirIO"]),
     fuzzTarget("FuzzGateway", ["CLinux", "FuzzSupport", "WeirExporter", "WeirGateway", "WeirIO", "WeirMetrics"]),
 

@@ -142,13 +142,17 @@ package enum RetryAfter {
   /// - Parameter now: The date in seconds since 1970.
   package static func delay(_ value: String, now: Double) -> Double? {
     let text = String(FieldSyntax.trimmed(Substring(value)))
-    let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-    if parts.count <= 2, parts.allSatisfy({ !$0.isEmpty && $0.allSatisfy(\.isDigit) }) {
-      // More digits than an integer holds are still a number of seconds: a long one.
-      return Double(text) ?? .greatestFiniteMagnitude
-    }
+    if let seconds = seconds(text) { return seconds }
     guard let time = HTTPDate.parse(text, now: Int(now)) else { return nil }
     return max(0, Double(time) - now)
+  }
+
+  /// A number of seconds in digits, with or without a fraction; nil for any other text.
+  static func seconds(_ text: String) -> Double? {
+    let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    guard parts.count <= 2, parts.allSatisfy({ !$0.isEmpty && $0.allSatisfy(\.isDigit) }) else { return nil }
+    // More digits than an integer holds are still a number of seconds: a long one.
+    return Double(text) ?? .greatestFiniteMagnitude
   }
 }
 

@@ -1,9 +1,10 @@
 import FuzzSupport
 import WeirHTTP
 import WeirHTTP1
+import WeirTransport
 
 // The properties of any input: no trap; the same events however the input is cut; consumed bytes and pieces of the body within
-// the input; one end, at which the body is as long as Content-Length says; nothing but the end behind the end.
+// the input; one end, at which the body is as long as Content-Length says; nothing but the end behind the end; no pause but a bounded one.
 //
 // The first byte chooses the request, the limit and cuts; the rest is what a server sends.
 private func check(_ input: UnsafeRawBufferPointer) {
@@ -102,10 +103,18 @@ private struct Outcome: Equatable {
       switch next?.event {
       case .interim(let again)?, .head(let again)?:
         guard again.bytes == head, next?.consumed == head.count else { fatalError("another head: \(again.bytes)") }
+        checkPause(again)
       default: fatalError("a head that can't be read again: \(head)")
       }
     }
   }
+}
+
+private let pace = PaceSettings(obey: Set(PaceSignal.allCases))
+
+private func checkPause(_ head: ResponseHead) {
+  guard let seconds = pace.pause(askedBy: head, at: 1_700_000_000) else { return }
+  guard seconds > 0, seconds <= 60 else { fatalError("a pause of \(seconds) s") }
 }
 
 #if FUZZING
