@@ -132,13 +132,22 @@ struct EndpointRoster: Sendable {
       if case .ejected(let until) = members[index].availability, began >= until { publish(index) }
       return nil
     }
-    if let until = members[index].pause, began >= until { endPause(of: index, at: now) }
+    let endsPause = members[index].pause.map { began >= $0 } ?? false
+    if endsPause { members[index].pause = nil }
+    if let change = judge(index, failed: failed, began: began, random: random, at: now) {
+      return event(change, index, at: now)
+    }
+    return endsPause && members[index].availability.isAvailable ? event(.returned, index, at: now) : nil
+  }
+
+  private mutating func judge(
+    _ index: Int, failed: Bool, began: MonotonicTime, random: Double, at now: MonotonicTime
+  ) -> EndpointEvent.Kind? {
     let tier = members[index].tier
     guard members[index].record != nil, detectors.indices.contains(tier) else { return nil }
-    let change = members[index].record.changed {
+    return members[index].record.changed {
       detectors[tier].ended(&$0, failed: failed, began: began, random: random, at: now)
     }
-    return change.map { event($0, index, at: now) }
   }
 
   /// Leaves an endpoint out, unless no other one is available.
@@ -149,13 +158,6 @@ struct EndpointRoster: Sendable {
     else { return nil }
     members[index].pause = max(members[index].pause ?? now, now.advanced(bySeconds: seconds))
     return event(.ejected(.retryAfter, seconds: seconds), index, at: now)
-  }
-
-  private mutating func endPause(of index: Int, at now: MonotonicTime) {
-    members[index].pause = nil
-    publish(index)
-    count(members[index].tier)
-    sumUp(at: now)
   }
 
   /// An active check has ended.

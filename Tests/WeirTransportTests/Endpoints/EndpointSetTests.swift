@@ -237,7 +237,7 @@ import WeirIO
     #expect(report.endpoints.map(\.active) == [0, 2, 0, 0, 0])
     #expect(report.endpoints.map(\.successes) == [0, 1, 1, 1, 0])
     #expect(report.endpoints.map(\.failures) == [5, 0, 0, 0, 0])
-    #expect(report.endpoints[0].ejections == [.consecutive: 1, .ratio: 0])
+    #expect(report.endpoints[0].ejections == [.consecutive: 1, .ratio: 0, .retryAfter: 0])
     #expect(report.endpoints[4].latency == 0.5)
   }
 }
