@@ -65,7 +65,7 @@ import WeirTestSupport
 }
 
 /// Time that passes with each reading. Threads may use their readings in another order.
-private final class SharedClock: Sendable {
+final class SharedClock: Sendable {
   private let nanoseconds = Atomic<Int64>(MonotonicTime.now.nanoseconds)
 
   func later(by seconds: Double) -> MonotonicTime {
