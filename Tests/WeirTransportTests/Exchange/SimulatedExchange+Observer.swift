@@ -26,6 +26,7 @@ extension ExchangeSimulationTests.Exchange: TransportObserver {
   func exchangeBegan(_ exchange: any TransportExchange) {}
   func exchange(_ exchange: any TransportExchange, hedge event: HedgeEvent) {}
   func exchange(_ exchange: any TransportExchange, wasShed reason: ShedReason) {}
+  func exchange(_ exchange: any TransportExchange, waitedForPace seconds: Double) {}
   func exchange(_ exchange: any TransportExchange, abandonedIn phase: AbandonedPhase) {}
   func exchange(_ exchange: any TransportExchange, didSettle end: ExchangeEnd) {}
   func exchange(_ exchange: any TransportExchange, didStartAttempt number: Int) {}
@@ -38,4 +39,5 @@ extension ExchangeSimulationTests.Exchange: TransportObserver {
   func destination(_ destination: Destination, entered state: OverloadState) {}
   func destination(_ destination: Destination, overload report: OverloadReport) {}
   func destination(_ destination: Destination, endpoint event: EndpointEvent) {}
+  func destination(_ destination: Destination, pause report: PauseReport) {}
 }
