@@ -42,6 +42,12 @@ struct PaceMachine: Sendable {
     var bucket = TokenBucket()
     /// The attempt that took the last token. No other one gives its token back: later ones have begun by the rate since.
     var last: Ticket?
+
+    mutating func take(for ticket: Ticket, at now: MonotonicTime, _ hasWaited: Bool) {
+      let least = MonotonicTime(nanoseconds: now.nanoseconds - Int64(PaceSettings.lateness * 1e9))
+      _ = bucket.take(by: terms, at: hasWaited ? bucket.time(after: 0, by: terms, at: least) : now)
+      last = ticket
+    }
   }
 
   /// A pause, and the time after it in which the machine returns to its steady state.
@@ -125,12 +131,15 @@ extension PaceMachine {
     if attempts.waiting == 0 { return nil }
     let now = advance(to: now)
     if mayGo(at: now), let ticket = attempts.sendFirst(at: now) {
-      sent(ticket, at: now)
+      sent(ticket, at: now, hasWaited: true)
       return Verdict(ticket: ticket)
     }
     guard let ticket = attempts.popOverdue(at: now) else { return nil }
     return Verdict(ticket: ticket, refusal: refusal(after: attempts.waiting, at: now))
   }
+
+  /// Whether a second attempt would get a turn now.
+  func hasTurn(at now: MonotonicTime) -> Bool { attempts.waiting == 0 && mayGo(at: max(now, clock)) }
 
   /// Takes a turn for a second attempt beside another one; nil if it would have to wait.
   mutating func takeTurn(at now: MonotonicTime) -> Ticket? {
@@ -234,11 +243,8 @@ extension PaceMachine {
     return ticket
   }
 
-  private mutating func sent(_ ticket: Ticket, at now: MonotonicTime) {
-    if let terms = rate?.terms {
-      _ = rate?.bucket.take(by: terms, at: now)
-      rate?.last = ticket
-    }
+  private mutating func sent(_ ticket: Ticket, at now: MonotonicTime, hasWaited: Bool = false) {
+    rate?.take(for: ticket, at: now, hasWaited)
     pause?.underWay += 1
     pause?.last = now
   }

@@ -14,20 +14,22 @@ package struct TokenBucket: Equatable, Sendable {
     package static let mostPerSecond = 1_000_000
     package static let bursts = 1...1_000_000
 
-    /// The parts of a nanosecond: as many as the rate allows tokens in its period.
+    /// The parts of a nanosecond: a thousand times as many as the rate allows tokens in its period.
     let parts: Int64
-    /// The parts that one token takes: the nanoseconds of the period.
+    /// The parts that one token takes: a thousand times the nanoseconds of the period.
     let cost: Int64
     /// The parts that all tokens take.
-    let depth: Int64
+    let depth: Int128
 
     /// Takes a number of tokens in a period of seconds, and how many the bucket holds. Numbers out of range count as the
     /// nearest valid ones.
-    package init(_ count: Int, per period: Int, burst: Int) {
+    ///
+    /// - Parameter stretch: How many thousandths of its time a token takes; 1000 for what the rate says.
+    package init(_ count: Int, per period: Int, burst: Int, stretch: Int64 = 1000) {
       let period = min(max(period, Self.periods.lowerBound), Self.periods.upperBound)
-      parts = Int64(min(max(count, 1), period * Self.mostPerSecond))
-      cost = Int64(period) * 1_000_000_000
-      depth = cost * Int64(min(max(burst, Self.bursts.lowerBound), Self.bursts.upperBound))
+      parts = Int64(min(max(count, 1), period * Self.mostPerSecond)) * 1000
+      cost = Int64(period) * 1_000_000_000 * stretch
+      depth = Int128(cost) * Int128(min(max(burst, Self.bursts.lowerBound), Self.bursts.upperBound))
     }
 
     func present(_ now: MonotonicTime) -> Int128 { Int128(now.nanoseconds) * Int128(parts) }
@@ -52,7 +54,7 @@ package struct TokenBucket: Equatable, Sendable {
   package mutating func take(by terms: Terms, at now: MonotonicTime) -> Int? {
     let present = terms.present(now)
     let next = max(full, present) + Int128(terms.cost)
-    let excess = next - present - Int128(terms.depth)
+    let excess = next - present - terms.depth
     if excess > 0 { return terms.seconds(excess) }
     full = next
     return nil
@@ -61,7 +63,7 @@ package struct TokenBucket: Equatable, Sendable {
   /// When there is a token for the one that comes after so many others; the present if there is one.
   func time(after ahead: Int, by terms: Terms, at now: MonotonicTime) -> MonotonicTime {
     let present = terms.present(now)
-    let due = max(full, present) + Int128(terms.cost) * (Int128(ahead) + 1) - Int128(terms.depth)
+    let due = max(full, present) + Int128(terms.cost) * (Int128(ahead) + 1) - terms.depth
     return due > present ? MonotonicTime(nanoseconds: Int64(clamping: (due - 1) / Int128(terms.parts) + 1)) : now
   }
 
@@ -77,6 +79,6 @@ package struct TokenBucket: Equatable, Sendable {
     if given <= 0 { return TokenBucket() }
     // A part of a token that is not back yet counts in full.
     let debt = (given * Int128(new.cost) - 1) / Int128(old.cost) + 1
-    return TokenBucket(full: new.present(now) + min(debt, Int128(new.depth)))
+    return TokenBucket(full: new.present(now) + min(debt, new.depth))
   }
 }

@@ -42,7 +42,7 @@ import WeirIO
   private func tell(_ answers: [PaceGate.Answer]) { for answer in answers { answer.waiter(answer.refusal) } }
 
   @Test func eachWaiterHearsOnceAndIsReleased() throws {
-    var gate = PaceGate(PaceSettings(rate: 1, wait: 2), at: at(0))
+    var gate = PaceGate(PaceSettings(exactRate: 1, wait: 2), at: at(0))
     guard case .goes = gate.arrived(priority: 3, timeout: nil, isRetry: false, at: at(0), { waiter("first") }) else {
       Issue.record("the first waits")
       return
@@ -64,7 +64,7 @@ import WeirIO
   }
 
   @Test func aTurnThatIsLeftGoesToTheNext() throws {
-    var gate = PaceGate(PaceSettings(rate: 1), at: at(0))
+    var gate = PaceGate(PaceSettings(exactRate: 1), at: at(0))
     guard
       case .goes(let first) = gate.arrived(priority: 3, timeout: nil, isRetry: false, at: at(0), { waiter("first") })
     else {

@@ -97,7 +97,7 @@ final class PaceLine {
     }
 
     var settings: PaceSettings {
-      PaceSettings(rate: self["rate"], burst: self["burst"].map { Int($0) } ?? 1, wait: self["wait"] ?? 2)
+      PaceSettings(exactRate: self["rate"], burst: self["burst"].map { Int($0) } ?? 1, wait: self["wait"] ?? 2)
     }
   }
 
@@ -134,5 +134,12 @@ final class PaceLine {
   private static func text(_ refusal: PaceMachine.Refusal) -> String {
     let seconds = (refusal.retryAfter * 1000).rounded() / 1000
     return "\(refusal.reason.rawValue) \(seconds == seconds.rounded() ? "\(Int(seconds))" : "\(seconds)")"
+  }
+}
+
+extension PaceSettings {
+  /// Settings by which a turn takes as long as the rate says, without the stretch.
+  init(exactRate rate: Double?, burst: Int = 1, obey: Set<PaceSignal> = [.retryAfter], wait: Double = 2) {
+    self.init(rate: rate.map { $0 * Double(Self.stretch) / 1000 }, burst: burst, obey: obey, wait: wait)
   }
 }

@@ -7,7 +7,7 @@ import WeirIO
   // MARK: The rate
 
   @Test func attemptsBeginByRateAndBurst() {
-    PaceLine(PaceSettings(rate: 50, burst: 2)).run(
+    PaceLine(PaceSettings(exactRate: 50, burst: 2)).run(
       """
       0 a comes → goes
       0 b comes → goes
@@ -24,14 +24,14 @@ import WeirIO
   }
 
   @Test func aRateThatIsNoWholeNumberIsTakenPerHour() {
-    PaceLine(PaceSettings(rate: 0.5)).run(
+    PaceLine(PaceSettings(exactRate: 0.5)).run(
       """
       0 a comes → goes
       0 b comes → waits
       0 c comes → pace 4
       2 → b goes
       """)
-    PaceLine(PaceSettings(rate: 3)).run(
+    PaceLine(PaceSettings(exactRate: 3)).run(
       """
       0 a comes → goes
       0 b comes → waits
@@ -40,7 +40,7 @@ import WeirIO
   }
 
   @Test func aTokenThatComesLateIsNotMadeUpFor() {
-    PaceLine(PaceSettings(rate: 10)).run(
+    PaceLine(PaceSettings(exactRate: 10)).run(
       """
       0 a comes → goes
       0.15 b comes → goes
@@ -52,7 +52,7 @@ import WeirIO
   // MARK: Waiting
 
   @Test func whatWouldWaitForTooLongIsRefusedAtOnce() {
-    PaceLine(PaceSettings(rate: 1, wait: 2)).run(
+    PaceLine(PaceSettings(exactRate: 1, wait: 2)).run(
       """
       0 a comes → goes
       0 b comes timeout=0.9 → pace 1
@@ -69,7 +69,7 @@ import WeirIO
   }
 
   @Test func withoutAWaitOnlyAFreeTurnCounts() {
-    PaceLine(PaceSettings(rate: 10, wait: 0)).run(
+    PaceLine(PaceSettings(exactRate: 10, wait: 0)).run(
       """
       0 a comes → goes
       0.05 b comes → pace 0.05
@@ -85,7 +85,7 @@ import WeirIO
 
   /// Attempts with a higher priority have come after one that seemed to get its turn in time.
   @Test func noAttemptWaitsBeyondItsBound() {
-    PaceLine(PaceSettings(rate: 1, wait: 2)).run(
+    PaceLine(PaceSettings(exactRate: 1, wait: 2)).run(
       """
       0 a comes → goes
       0 low comes priority=7 → waits
@@ -97,7 +97,7 @@ import WeirIO
   }
 
   @Test func tenThousandWaitAtMost() {
-    let line = PaceLine(PaceSettings(rate: 1_000_000, wait: 60))
+    let line = PaceLine(PaceSettings(exactRate: 1_000_000, wait: 60))
     _ = line.machine.arrived(at: line.time)
     for _ in 0..<PaceMachine.mostWaiting { _ = line.machine.arrived(at: line.time) }
     #expect(line.machine.attempts.waiting == 10_000)
@@ -110,7 +110,7 @@ import WeirIO
   }
 
   @Test func retriesGoFirstAndThenPriorities() {
-    PaceLine(PaceSettings(rate: 1, wait: 60)).run(
+    PaceLine(PaceSettings(exactRate: 1, wait: 60)).run(
       """
       0 a comes → goes
       0 b comes → waits
@@ -264,7 +264,7 @@ import WeirIO
   }
 
   @Test func aPauseAndARateHoldTogether() {
-    PaceLine(PaceSettings(rate: 10, wait: 5)).run(
+    PaceLine(PaceSettings(exactRate: 10, wait: 5)).run(
       """
       0 a comes → goes
       0.05 a answers pause=1 → pauses

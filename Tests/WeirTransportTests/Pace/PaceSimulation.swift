@@ -149,7 +149,8 @@ struct PaceSimulation {
     if let rate = workload.settings.rate {
       level = max(0, level - rate * (now - lastBegin)) + 1
       lastBegin = now
-      expect(level <= Double(workload.settings.burst) + 1e-3, "more begins than the rate and the burst allow")
+      let late = rate * PaceSettings.lateness
+      expect(level <= Double(workload.settings.burst) + late, "more begins than the rate and the burst allow")
     }
     events.push(.reached(attempt), at: now + late())
   }

@@ -7,7 +7,7 @@ import Testing
   // MARK: Turns beside another attempt
 
   @Test func aSecondAttemptTakesAFreeTurnOrNone() {
-    PaceLine(PaceSettings(rate: 10)).run(
+    PaceLine(PaceSettings(exactRate: 10)).run(
       """
       0 a beside → goes
       0 b beside → no
@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test func aTurnThatIsNotUsedGoesBack() {
-    PaceLine(PaceSettings(rate: 1)).run(
+    PaceLine(PaceSettings(exactRate: 1)).run(
       """
       0 a comes → goes
       0 b comes → waits
@@ -37,7 +37,7 @@ import Testing
 
   /// With its token, two attempts would begin at once.
   @Test func aTurnThatIsGivenBackLateIsLost() {
-    PaceLine(PaceSettings(rate: 1)).run(
+    PaceLine(PaceSettings(exactRate: 1)).run(
       """
       0 a comes → goes
       1 b comes → goes
@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test func anAttemptThatWaitsMayLeave() {
-    let line = PaceLine(PaceSettings(rate: 1))
+    let line = PaceLine(PaceSettings(exactRate: 1))
     line.run(
       """
       0 a comes → goes
@@ -78,7 +78,7 @@ import Testing
       0 retry after=5 repair → no
       5 retry repair → yes
       """)
-    PaceLine(PaceSettings(rate: 1, wait: 2)).run(
+    PaceLine(PaceSettings(exactRate: 1, wait: 2)).run(
       """
       0 retry → yes
       0 a comes → goes
@@ -99,7 +99,7 @@ import Testing
   // MARK: Settings that change
 
   @Test func otherSettingsKeepWhatWasGivenAndWhoWaits() {
-    PaceLine(PaceSettings(rate: 10, wait: 5)).run(
+    PaceLine(PaceSettings(exactRate: 10, wait: 5)).run(
       """
       0 a comes → goes
       0 b comes → waits
@@ -113,7 +113,7 @@ import Testing
   }
 
   @Test func withoutARateAllGo() {
-    PaceLine(PaceSettings(rate: 1, wait: 5)).run(
+    PaceLine(PaceSettings(exactRate: 1, wait: 5)).run(
       """
       0 a comes → goes
       0 b comes → waits
@@ -124,7 +124,7 @@ import Testing
 
   /// Tokens of one rate are no measure for another.
   @Test func aRateThatIsGivenAgainBeginsAnew() {
-    PaceLine(PaceSettings(rate: 1000)).run(
+    PaceLine(PaceSettings(exactRate: 1000)).run(
       """
       0 a comes → goes
       0 settings
@@ -155,7 +155,7 @@ import Testing
 
   /// Threads read their clocks before they get the lock.
   @Test func anEarlierTimeCountsAsThatOfTheLastCall() {
-    PaceLine(PaceSettings(rate: 10, wait: 1)).run(
+    PaceLine(PaceSettings(exactRate: 10, wait: 1)).run(
       """
       1 a comes → goes
       0.9 b comes → waits
