@@ -59,6 +59,7 @@ extension Forwarding: ExchangeRun {
 
   private func decision(of rules: RetryRules, about outgoing: OutgoingRequest) -> RetryDecision {
     let transferFailure = failure?.transferFailure
+    let isElsewhere = attempt?.hasLeftEndpointOut ?? false
     let facts = RetryRules.Failure(
       method: outgoing.method, status: attempt?.status, code: transferFailure?.code,
       isDestinationRefused: transferFailure?.isDestinationRefused ?? false,
@@ -66,7 +67,9 @@ extension Forwarding: ExchangeRun {
     return rules.decision(
       about: facts, isRetryable: rules.isRetryable(facts),
       retryCount: machine.retries - admission.connectRetries - (credential?.repairs ?? 0),
-      values: { [head] in head?.values(ofField: $0) ?? [] }, random: .random(in: 0..<1),
+      // Another endpoint need not be waited for.
+      values: { [head] in isElsewhere && $0 == "Retry-After" ? [] : head?.values(ofField: $0) ?? [] },
+      random: .random(in: 0..<1),
       now: Timestamp.now.seconds)
   }
 

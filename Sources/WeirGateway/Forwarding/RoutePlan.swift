@@ -177,6 +177,7 @@ extension ControlGauges {
     if controls.circuitBreaker != nil { insert(.circuit) }
     if controls.overload != nil { insert(.overload) }
     if controls.pace != nil { insert(.pace) }
+    if controls.pace != nil { insert(.pace) }
   }
 }
 

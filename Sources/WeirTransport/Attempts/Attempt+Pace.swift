@@ -57,17 +57,20 @@ extension Attempt {
   /// Gives a turn back with which nothing was sent.
   func returnTurn() {
     guard let turn = turn.take() else { return }
-    lease.destination?.leavePace(turn.ticket, at: .now)
+    wakePace(at: lease.destination?.leavePace(turn.ticket, at: .now))
   }
 
   /// Tells the pace of an end without a final head.
   func endTurn(at now: MonotonicTime) {
     guard let turn = turn.take() else { return }
-    if machine.hasStarted {
-      lease.destination?.endedPace(turn.ticket, at: now)
-    } else {
-      lease.destination?.leavePace(turn.ticket, at: now)
-    }
+    wakePace(
+      at: machine.hasStarted
+        ? lease.destination?.endedPace(turn.ticket, at: now) : lease.destination?.leavePace(turn.ticket, at: now))
+  }
+
+  /// An end may bring the next turn of those that wait forward.
+  private func wakePace(at time: MonotonicTime?) {
+    if let time, let destination = lease.destination { transport.wake(destination, at: time) }
   }
 
   /// Tells the pace of the final head.
@@ -75,19 +78,27 @@ extension Attempt {
   /// - Returns: Whether the destination asks for a pause, which is obeyed. Such an answer is no failure.
   func obeys(_ status: Int, _ head: ResponseHead?, at now: MonotonicTime) -> Bool {
     guard let settings = controls.pace, let destination = lease.destination else { return false }
-    let pause = head.flatMap { settings.pause(askedBy: $0, at: Timestamp.now.seconds) }
-    let ticket = turn.take()?.ticket
-    let isOneOfMany = pause.map { leavesOut(status, for: $0, at: now) } ?? false
-    let report = destination.answeredPace(settings, ticket, pause: isOneOfMany ? nil : pause, at: now)
+    let date = Timestamp.now.seconds
+    let leavesOut = head.map { status == 503 && leavesEndpointOut($0, settings, date, at: now) } ?? false
+    let pause = head.flatMap {
+      settings.pause(askedBy: $0, at: date, without: leavesOut ? .retryAfter : nil)
+    }
+    let (report, wake) = destination.answeredPace(settings, turn.take()?.ticket, pause: pause, at: now)
+    wakePace(at: wake)
     if let report { transport.observer?.destination(destination.destination, pause: report) }
-    return pause != nil
+    return leavesOut || pause != nil && (status == 429 || status == 503)
   }
 
-  /// A 503 of one endpoint among several leaves that endpoint out, and does not pause the destination.
-  private func leavesOut(_ status: Int, for seconds: Double, at now: MonotonicTime) -> Bool {
-    guard status == 503, let selection, let event = selection.set.leavesOut(selection.endpoint, for: seconds, at: now)
-    else { return false }
-    transport.observer?.destination(selection.destination, endpoint: event)
-    return true
+  /// A 503 with Retry-After of one endpoint among several leaves that endpoint out, and does not pause the destination.
+  private func leavesEndpointOut(
+    _ head: ResponseHead, _ settings: PaceSettings, _ date: Double, at now: MonotonicTime
+  ) -> Bool {
+    guard let selection, let seconds = settings.pause(askedBy: head, at: date, without: .rateLimit) else {
+      return false
+    }
+    let (leaves, event) = selection.set.leavesOut(selection.endpoint, for: seconds, at: now)
+    if let event { transport.observer?.destination(selection.destination, endpoint: event) }
+    hasLeftEndpointOut = leaves
+    return leaves
   }
 }

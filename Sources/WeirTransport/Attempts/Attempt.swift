@@ -30,6 +30,8 @@ package final class Attempt {
   @exclusivity(unchecked) var selection: EndpointSelection?
   /// Whether it failed before anything was sent to its endpoint.
   @exclusivity(unchecked) var couldNotConnect = false
+  /// Whether its endpoint is left out, as its answer asks for that; another one has asked for nothing.
+  @exclusivity(unchecked) package var hasLeftEndpointOut = false
   /// Whether anything of it had been sent when it ended.
   @exclusivity(unchecked) package private(set) var wasSent = false
   /// Whether its final head has come.

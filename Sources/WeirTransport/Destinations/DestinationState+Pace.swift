@@ -10,10 +10,10 @@ extension DestinationState {
     _ settings: PaceSettings, priority: Int, timeout: Double?, isRetry: Bool, at now: MonotonicTime,
     _ waiter: () -> PaceGate.Waiter
   ) -> (arrival: PaceMachine.Arrival, wake: MonotonicTime?) {
-    let (arrival, wake, answers) = withPace(settings, at: now) { gate in
+    let (arrival, answers, wake) = withPace(settings, at: now) { gate in
       gate.machine.follow(settings, at: now)
       let arrival = gate.arrived(priority: priority, timeout: timeout, isRetry: isRetry, at: now, waiter)
-      return (arrival, gate.machine.nextWake(at: now), gate.answers(at: now))
+      return (arrival, gate.answers(at: now), gate.machine.nextWake(at: now))
     }
     for answer in answers { answer.waiter(answer.refusal) }
     return (arrival, wake)
@@ -37,43 +37,47 @@ extension DestinationState {
     withPace(settings, at: now) { $0.machine.allowsRetry(after: delay, by: deadline, isRepair: isRepair, at: now) }
   }
 
-  /// An attempt has its final head. Returns the report of a pause that begins with it.
+  /// An attempt has its final head. Returns the report of a pause that begins with it, and when to call
+  /// ``wokePace(at:)``.
   func answeredPace(
     _ settings: PaceSettings, _ ticket: PaceMachine.Ticket?, pause: Double?, at now: MonotonicTime
-  ) -> PauseReport? {
-    let (report, answers) = withPace(settings, at: now) { gate in
+  ) -> (report: PauseReport?, wake: MonotonicTime?) {
+    let (report, answers, wake) = withPace(settings, at: now) { gate in
       let begins = gate.machine.answered(ticket, pause: pause, at: now)
-      return (begins ? gate.takeReport(at: now) : nil, gate.answers(at: now))
+      let report = begins ? gate.takeReport(at: now) : nil
+      return (report, gate.answers(at: now), gate.machine.nextWake(at: now))
     }
     for answer in answers { answer.waiter(answer.refusal) }
-    return report
+    return (report, wake)
   }
 
-  /// An attempt with a turn has ended without a final head.
-  func endedPace(_ ticket: PaceMachine.Ticket, at now: MonotonicTime) {
+  /// An attempt with a turn has ended without a final head. Returns when to call ``wokePace(at:)``.
+  @discardableResult
+  func endedPace(_ ticket: PaceMachine.Ticket, at now: MonotonicTime) -> MonotonicTime? {
     changePace(at: now) { $0.machine.ended(ticket, at: now) }
   }
 
-  /// An attempt leaves that waits for its turn, or has sent nothing with it.
-  func leavePace(_ ticket: PaceMachine.Ticket, at now: MonotonicTime) {
+  /// An attempt leaves that waits for its turn, or has sent nothing with it. Returns when to call ``wokePace(at:)``.
+  @discardableResult
+  func leavePace(_ ticket: PaceMachine.Ticket, at now: MonotonicTime) -> MonotonicTime? {
     var left: PaceGate.Waiter?
-    changePace(at: now) { left = $0.leave(ticket, at: now) }
     // The waiter holds objects of the caller, which must not be deallocated under the lock.
-    withExtendedLifetime(left) {}
+    defer { withExtendedLifetime(left) {} }
+    return changePace(at: now) { left = $0.leave(ticket, at: now) }
   }
 
   /// Time has passed while attempts wait for their turns. Returns when to call again; nil when none waits.
   func wokePace(at now: MonotonicTime) -> MonotonicTime? {
     changePace(at: now) { _ in }
-    return pace.withLock { $0?.machine.nextWake(at: now) }
   }
 
-  private func changePace(at now: MonotonicTime, _ change: (inout PaceGate) -> Void) {
-    let answers = pace.withLock { gate in
+  private func changePace(at now: MonotonicTime, _ change: (inout PaceGate) -> Void) -> MonotonicTime? {
+    let (answers, wake) = pace.withLock { gate in
       gate?.perform(change)
-      return gate?.answers(at: now) ?? []
+      return (gate?.answers(at: now) ?? [], gate?.machine.nextWake(at: now))
     }
     for answer in answers { answer.waiter(answer.refusal) }
+    return wake
   }
 
   private func withPace<Answer>(

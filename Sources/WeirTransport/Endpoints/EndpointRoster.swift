@@ -151,13 +151,20 @@ struct EndpointRoster: Sendable {
   }
 
   /// Leaves an endpoint out, unless no other one is available.
-  mutating func leavesOut(_ endpoint: Endpoint, for seconds: Double, at now: MonotonicTime) -> EndpointEvent? {
+  mutating func leavesOut(
+    _ endpoint: Endpoint, for seconds: Double, at now: MonotonicTime
+  ) -> (leaves: Bool, event: EndpointEvent?) {
     let index = endpoint.place
     guard members.indices.contains(index),
       members.indices.contains(where: { $0 != index && members[$0].availability.isAvailable })
-    else { return nil }
-    members[index].pause = max(members[index].pause ?? now, now.advanced(bySeconds: seconds))
-    return event(.ejected(.retryAfter, seconds: seconds), index, at: now)
+    else { return (false, nil) }
+    let before = members[index].pause ?? now
+    members[index].pause = max(before, now.advanced(bySeconds: seconds))
+    guard before <= now else {
+      publish(index)
+      return (true, nil)
+    }
+    return (true, event(.ejected(.retryAfter, seconds: seconds), index, at: now))
   }
 
   /// An active check has ended.

@@ -149,11 +149,14 @@ package final class EndpointSet: Sendable {
 
   /// Leaves an endpoint out for so many seconds, as it has asked for that.
   ///
-  /// - Returns: The event, for logs and metrics; nil if no other endpoint is available, and nothing changes.
-  func leavesOut(_ endpoint: Endpoint, for seconds: Double, at now: MonotonicTime) -> EndpointEvent? {
-    let event = fields.withLock { $0.roster.leavesOut(endpoint, for: seconds, at: now) }
-    if event != nil { tellAvailable() }
-    return event
+  /// - Returns: Whether it is left out. It is not if no other endpoint is available. If it was not left out for that
+  ///   before, the event, for logs and metrics.
+  func leavesOut(
+    _ endpoint: Endpoint, for seconds: Double, at now: MonotonicTime
+  ) -> (leaves: Bool, event: EndpointEvent?) {
+    let answer = fields.withLock { $0.roster.leavesOut(endpoint, for: seconds, at: now) }
+    if answer.event != nil { tellAvailable() }
+    return answer
   }
 
   /// Tells the result of an active check. A good one ends an ejection.

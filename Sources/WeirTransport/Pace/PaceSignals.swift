@@ -4,13 +4,15 @@ extension PaceSettings {
   /// The seconds for which a final response asks that no request comes, at most ``longestPause``; nil if it does not, or in no
   /// way that is obeyed. Of several wishes the longest counts.
   ///
-  /// - Parameter date: The present in seconds since 1970.
-  package func pause(askedBy head: ResponseHead, at date: Double) -> Double? {
+  /// - Parameters:
+  ///   - date: The present in seconds since 1970.
+  ///   - other: A way that does not count here.
+  package func pause(askedBy head: ResponseHead, at date: Double, without other: PaceSignal? = nil) -> Double? {
     var longest = 0.0
-    if obey.contains(.retryAfter), head.status == 429 || head.status == 503 {
+    if other != .retryAfter, obey.contains(.retryAfter), head.status == 429 || head.status == 503 {
       longest = RetryAfter.longestDelay(head.values(ofField: "Retry-After"), now: date) ?? 0
     }
-    if obey.contains(.rateLimit) { longest = max(longest, RateLimitFields(head).pause(at: date)) }
+    if other != .rateLimit, obey.contains(.rateLimit) { longest = max(longest, RateLimitFields(head).pause(at: date)) }
     return longest > 0 ? min(longest, Self.longestPause) : nil
   }
 }

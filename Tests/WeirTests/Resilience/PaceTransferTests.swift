@@ -314,10 +314,12 @@ private final class PacedServer: Sendable {
 
 extension DestinationState {
   /// The attempts that wait for their turns.
-  fileprivate var waitingForPace: Int { pace.withLock { $0?.machine.waiting ?? 0 } }
+  fileprivate var waitingForPace: Int { pace.withLock { $0?.machine.attempts.waiting ?? 0 } }
 
-  /// Whether no attempt waits for its turn or is under way, and no pause is obeyed.
-  fileprivate var isPaceIdle: Bool { pace.withLock { $0?.machine.isIdle ?? true } }
+  /// Whether no attempt waits for its turn or is under way.
+  fileprivate var isPaceIdle: Bool {
+    pace.withLock { $0.map { $0.machine.attempts.waiting == 0 && $0.machine.attempts.onWire == 0 } ?? true }
+  }
 }
 
 /// Records what monitors are told of the pace.

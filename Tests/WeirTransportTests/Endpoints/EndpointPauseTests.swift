@@ -6,7 +6,7 @@ import WeirIO
 /// Endpoints that ask to be left out for a while.
 @Suite("Paused endpoints", .timeLimit(.minutes(1))) struct EndpointPauseTests {
   private func pause(_ line: EndpointLine, _ index: Int, for seconds: Double) -> EndpointEvent.Kind? {
-    line.set.leavesOut(line[index], for: seconds, at: line.time)?.kind
+    line.set.leavesOut(line[index], for: seconds, at: line.time).event?.kind
   }
 
   @Test func oneIsLeftOutForItsTimeAndThenTried() {
@@ -134,7 +134,7 @@ import WeirIO
     let line = EndpointLine(3)
     let gone = line[0]
     line.update([EndpointLine.spec(1), EndpointLine.spec(2)])
-    #expect(line.set.leavesOut(gone, for: 5, at: line.time) == nil)
+    #expect(!line.set.leavesOut(gone, for: 5, at: line.time).leaves)
   }
 
   @Test func withoutOutlierSettingsAPauseCountsToo() {

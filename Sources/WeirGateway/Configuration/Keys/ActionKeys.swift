@@ -108,7 +108,7 @@ struct ReadFallback {
       late: "upstream", .named("name", .text(nil)),
       """
       sends the request to another entry, once, after all retries and in what is left of `timeout`. Only requests \
-      that could be retried: by `retry.methods`, with a body of at most 64 KiB, and within that entry's \
+      that could be retried: by `retry.methods`, with a body that is kept (`retry.keptBytes`), and within that entry's \
       `retryBudget` ([upstreams.md](upstreams.md))
       """, missing: .words("this or `respond`"))
     Key(
