@@ -44,8 +44,9 @@ struct PaceMachine: Sendable {
     var last: Ticket?
 
     mutating func take(for ticket: Ticket, at now: MonotonicTime, _ hasWaited: Bool) {
-      let least = MonotonicTime(nanoseconds: now.nanoseconds - Int64(PaceSettings.lateness * 1e9))
-      _ = bucket.take(by: terms, at: hasWaited ? bucket.time(after: 0, by: terms, at: least) : now)
+      let due = bucket.time(after: 0, by: terms, at: MonotonicTime(nanoseconds: 0))
+      let isLate = hasWaited && now.seconds(since: due) <= PaceSettings.lateness
+      _ = bucket.take(by: terms, at: isLate ? due : now)
       last = ticket
     }
   }
