@@ -36,6 +36,9 @@ struct ConfigurationForm<Value>: Sendable {
 
   /// A value that problems don't show.
   var hidden: Self { Self(shape, text: { _ in nil }, read: { [read] in read($0.hidingValues) }) }
+
+  /// The same, with keys that may be secrets in a wrong place.
+  var secret: Self { Self(shape, text: { _ in nil }, read: { [read] in read($0.hidingAll) }) }
 }
 
 extension ConfigurationForm<Bool> {

@@ -15,8 +15,11 @@ struct ConfigurationReader {
 
   /// A reader of the same value, which holds secrets.
   var hidingValues: Self {
-    Self(node: node, path: path, findings: findings, quotesValues: false, hidesKeys: true)
+    Self(node: node, path: path, findings: findings, quotesValues: false, hidesKeys: hidesKeys)
   }
+
+  /// The same with problems that leave out unknown keys too.
+  var hidingAll: Self { Self(node: node, path: path, findings: findings, quotesValues: false, hidesKeys: true) }
 
   /// A reader of a value in this one.
   private func reader(of node: YAMLNode, path: ConfigurationPath) -> Self {

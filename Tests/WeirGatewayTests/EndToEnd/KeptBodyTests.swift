@@ -218,7 +218,7 @@ import WeirTestSupport
     let client = try rig.client()
     client.post(body, isChunked: false, method: method)
     #expect(eventually { upstream.received().count > body.count })
-    #expect(rig.replayBytes == (method == "POST" ? 15 * 65_536 : 0))
+    #expect(rig.replayBytes == (method == "POST" ? 15.0 : 0) * 65_536)
     answers.open()
     #expect(client.awaitBytes())
     #expect(eventually { rig.replayBytes == 0 })
@@ -237,7 +237,7 @@ import WeirTestSupport
     let first = try rig.client()
     first.post(body, isChunked: false)
     #expect(eventually { upstream.received().count > body.count })
-    #expect(rig.replayBytes == 3 * 65_536)
+    #expect(rig.replayBytes == 3.0 * 65_536)
     let second = try rig.client()
     for (bytes, attempts, denied) in [(body, 1, 1.0), (small, 3, 1.0)] {
       second.post(bytes, isChunked: false)
@@ -246,7 +246,7 @@ import WeirTestSupport
       #expect(upstream.requestBodies.last.map { TestedBytes.areEqual($0, bytes) } == true)
       #expect(eventually { Self.denied(rig, upstream) == denied })
     }
-    #expect(rig.replayBytes == 3 * 65_536)
+    #expect(rig.replayBytes == 3.0 * 65_536)
     gate.open()
     #expect(first.response()?.text == "ok")
     #expect(eventually { rig.replayBytes == 0 })

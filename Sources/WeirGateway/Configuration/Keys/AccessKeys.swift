@@ -58,7 +58,7 @@ extension RouteAuth {
     Key("forward", .boolean, \.forwards, "`true`: the upstream gets the client's `Authorization`")
   }.form { auth, _ in
     (try? AccessRules(auth.access)).map { RouteAuth(rules: $0, realm: auth.realm, forwards: auth.forwards) }
-  }.hidden
+  }.secret
 
   private static let longestRealm = 256
 

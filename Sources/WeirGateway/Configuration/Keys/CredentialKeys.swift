@@ -15,7 +15,7 @@ struct ReadCredential {
 
   static let list = ConfigurationForm<[ReadCredential]>.list(
     of: form, 0...CredentialSettings.maximumCount, "credentials"
-  ).hidden
+  ).secret
 
   private static let form: ConfigurationForm<ReadCredential> = mapping.form { read, given in
     read.nameReader = given.fitting("name")

@@ -16,7 +16,7 @@ extension ConfigurationForm<Secret> {
       if text.hasPrefix("/") { reader.warn("looks like a path; for the content of a file write { file: /path }") }
       if text.hasPrefix("${") { reader.warn("looks like a variable, and none is replaced; write { file: /path }") }
       return Secret(text)
-    }.hidden
+    }.secret
   }
 
   private static func problem(secret text: String) -> String? {
