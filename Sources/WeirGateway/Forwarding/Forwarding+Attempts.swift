@@ -23,7 +23,7 @@ extension Forwarding: ExchangeRun {
   private func makeAttempt(_ number: Int) -> Attempt {
     let attempt = Attempt(transport: plan.transport, exchange: self, number: number)
     attempt.delegate = self
-    if let seconds = outgoing?.route.route.attemptTimeout { attempt.limit(to: seconds) }
+    if let seconds = outgoing?.route.attemptTimeout { attempt.limit(to: seconds) }
     return attempt
   }
 

@@ -226,7 +226,7 @@ final class Forwarding {
 
   func beginExchange(by route: RoutePlan) {
     exchange.loop.schedule(deadlineTimer, at: tally.deadline, handler: self)
-    admission.deadline = tally.deadline
+    if route.controls.pace != nil { admission.deadline = tally.deadline }
     observer?.exchangeBegan(self)
     if !waitsForEndpoints(of: route) { perform(machine.begin()) }
   }

@@ -17,11 +17,11 @@ struct ReplayBuffer {
   /// The most bytes that are kept.
   private var limit: Int
   /// Nil for a body that keeps no more than ``window``.
-  private let account: ReplayAccount?
   private var share: ReplayShare?
-  /// Full blocks of ``ReplayAccount/step`` bytes, and the one behind them.
+  /// All but the last are full, with ``ReplayAccount/step`` bytes.
   private var blocks: [[UInt8]] = []
-  private var last: [UInt8] = []
+  /// The bytes that are there, whether an attempt has taken them or not.
+  private var kept = 0
   /// The bytes from the beginning of the first block that the present attempt has taken.
   private var taken = 0
   private var hasLetGo = false
@@ -32,11 +32,8 @@ struct ReplayBuffer {
 
   init(limit: Int = Self.window, account: ReplayAccount? = nil) {
     self.limit = limit
-    self.account = account
+    if limit > Self.window { share = account.map { ReplayShare(of: $0) } }
   }
-
-  /// The bytes that are there, whether an attempt has taken them or not.
-  private var kept: Int { blocks.count * ReplayAccount.step + last.count }
 
   var unread: Int { kept - taken }
 
@@ -55,17 +52,22 @@ struct ReplayBuffer {
   // MARK: The client's side
 
   mutating func append(_ more: UnsafeRawBufferPointer) {
-    var rest = more
-    while rest.count > ReplayAccount.step - last.count {
-      let room = ReplayAccount.step - last.count
-      last.append(contentsOf: UnsafeRawBufferPointer(rebasing: rest[..<room]))
-      blocks.append(last)
-      last = []
-      last.reserveCapacity(ReplayAccount.step)
-      rest = UnsafeRawBufferPointer(rebasing: rest[room...])
+    var rest = more[...]
+    while !rest.isEmpty {
+      if kept == blocks.count * ReplayAccount.step { addBlock() }
+      let piece = rest.prefix(blocks.count * ReplayAccount.step - kept)
+      blocks[blocks.count - 1].append(contentsOf: UnsafeRawBufferPointer(rebasing: piece))
+      kept += piece.count
+      rest = rest.dropFirst(piece.count)
     }
-    last.append(contentsOf: rest)
     trim()
+  }
+
+  private mutating func addBlock() {
+    var block: [UInt8] = []
+    // The first one is as large as a small body.
+    if !blocks.isEmpty { block.reserveCapacity(ReplayAccount.step) }
+    blocks.append(block)
   }
 
   mutating func finish() {
@@ -76,8 +78,7 @@ struct ReplayBuffer {
 
   mutating func read(into target: UnsafeMutableRawBufferPointer) -> BodySupply {
     guard unread > 0, !target.isEmpty else { return isComplete && unread == 0 ? .end : .pause }
-    let index = taken / ReplayAccount.step
-    let count = copy(index < blocks.count ? blocks[index] : last, into: target)
+    let count = copy(blocks[taken / ReplayAccount.step], into: target)
     taken += count
     trim()
     return .bytes(count)
@@ -127,22 +128,20 @@ struct ReplayBuffer {
   /// Whether all that is there may be kept.
   private mutating func fits() -> Bool {
     guard kept <= limit else { return false }
-    if kept <= Self.window { return true }
-    guard let account else { return false }
-    let share = share ?? ReplayShare(of: account)
-    self.share = share
-    return share.grows(to: kept - Self.window)
+    return kept <= Self.window || share?.grows(to: kept - Self.window) ?? false
   }
 
   private mutating func letGo() {
     hasLetGo = true
     share = nil
-    let gone = min(taken / ReplayAccount.step, blocks.count)
+    // The last block stays, for what comes.
+    let gone = min(taken / ReplayAccount.step, blocks.count - 1)
     blocks.removeFirst(gone)
     taken -= gone * ReplayAccount.step
+    kept -= gone * ReplayAccount.step
     guard unread == 0 else { return }
-    last.removeAll(keepingCapacity: !isComplete)
-    taken = 0
+    blocks[0].removeAll(keepingCapacity: !isComplete)
+    (taken, kept) = (0, 0)
   }
 }
 

@@ -18,6 +18,8 @@ final class RoutePlan: Sendable {
   let controls: DestinationControls
   /// The route's timeout in seconds.
   let timeout: Double
+  /// Seconds of an attempt up to its final head; nil without a limit.
+  let attemptTimeout: Double?
   /// Seconds without a byte of a response that streams; 0 without a limit.
   let streamSilence: Double
   /// Limits the requests that stream a body to the upstream.
@@ -84,6 +86,7 @@ final class RoutePlan: Sendable {
           pace: route.pace)
       }
     timeout = route.timeout / .seconds(1)
+    attemptTimeout = route.attemptTimeout
     uploads = maker.uploads(of: upstream)
     replay = maker.context.replay
     endpoints = maker.endpoints(of: upstream)

@@ -84,7 +84,8 @@ extension Attempt {
     let ticket = lease.takePass()
     guard pass != nil || ticket != nil || selection != nil || controls.pace != nil else { return }
     let now = MonotonicTime.now
-    let failed = !obeys(status, head, at: now) && Self.isFailure(status)
+    let isObeyed = controls.pace != nil && obeys(status, head, at: now)
+    let failed = Self.isFailure(status) && !isObeyed
     tellEndpoint(failed: failed, at: now)
     if pass != nil { end(failed ? .failed : .succeeded, at: now) }
     if let ticket {

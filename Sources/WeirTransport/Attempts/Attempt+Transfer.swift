@@ -48,7 +48,11 @@ extension Attempt: TransferDelegate {
     self.transfer = nil
     if isLost { return }
     stopTimer()
-    delegate?.attempt(self, didFinish: limit.map { $0.judged(error) } ?? error, report)
+    if let limit, limit.isReached {
+      delegate?.attempt(self, didFinish: limit.judged(error), report)
+    } else {
+      delegate?.attempt(self, didFinish: error, report)
+    }
   }
 }
 

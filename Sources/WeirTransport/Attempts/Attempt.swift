@@ -32,8 +32,8 @@ package final class Attempt {
   @exclusivity(unchecked) var couldNotConnect = false
   /// Whether its endpoint is left out, as its answer asks for that; another one has asked for nothing.
   @exclusivity(unchecked) package var hasLeftEndpointOut = false
-  /// Whether anything of it had been sent when it ended.
-  @exclusivity(unchecked) package private(set) var wasSent = false
+  /// False if nothing of it had been sent when it ended.
+  @exclusivity(unchecked) package private(set) var wasSent = true
   /// Whether its final head has come.
   @exclusivity(unchecked) package internal(set) var hasAnswered = false
   /// How the attempt ends, if it is ended from outside before its final head.
@@ -311,7 +311,7 @@ package final class Attempt {
     decideHedge(.lost)
     if !hasStarted { costs = AttemptCosts(queue: lease.waited(until: now), now: now) }
     let report = costs.report(now: now, status: status)
-    wasSent = !report.isUnsent
+    if !hasAnswered { wasSent = !report.isUnsent }
     if let limit { transport.loop.cancel(limit.timer) }
     if turn != nil { endTurn(at: now) }
     if hearsOfEnds { tellEnd(failure(), report, at: now) }
