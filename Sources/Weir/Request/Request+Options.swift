@@ -199,6 +199,9 @@ extension Request {
     fields.withLock { $0.leavesSessionOut } ? nil : context.settings.interceptor
   }
 
+  /// Whether the endpoint of the last attempt is left out, as its answer asked for that, and another one serves.
+  var hasLeftEndpointOut: Bool { fields.withLock { $0.hasLeftEndpointOut } }
+
   var secretFields: Set<String> { fields.withLock { $0.secretFields } }
 
   /// Changes a field. Its former value is released outside the lock, as the `deinit` of a caller's object may do

@@ -14,6 +14,8 @@ struct RequestFields {
   var attempt: AttemptRecord?
   var retryCount = 0
   var retryReason: RetryReason?
+  /// Whether the last attempt's endpoint is left out, as its answer asked for that.
+  var hasLeftEndpointOut = false
   /// The decision noted by the retrier that is about to answer.
   var notedDecision: RetryDecision?
   /// The answers that other code has still to give; they are abandoned when the request ends.

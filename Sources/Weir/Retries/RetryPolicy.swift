@@ -120,7 +120,8 @@ extension RetryRules.Failure {
     let cause = error as? URLError ?? error.asWeirError?.underlyingError as? URLError
     self.init(
       method: request.presentRequest?.method?.rawValue, status: request.lazyResponse?.statusCode,
-      code: cause?.failureCode, isDestinationRefused: cause?.isDestinationRefused ?? false)
+      code: cause?.failureCode, isDestinationRefused: cause?.isDestinationRefused ?? false,
+      isElsewhere: request.hasLeftEndpointOut)
   }
 }
 

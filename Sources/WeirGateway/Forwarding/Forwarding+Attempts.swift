@@ -59,16 +59,17 @@ extension Forwarding: ExchangeRun {
 
   private func decision(of rules: RetryRules, about outgoing: OutgoingRequest) -> RetryDecision {
     let transferFailure = failure?.transferFailure
-    let isElsewhere = attempt?.hasLeftEndpointOut ?? false
+    // An attempt that has dropped out of a race may have been sent, whatever became of the last one.
+    let wasSent = attempt?.wasSent ?? false || machine.race?.granted ?? 0 > 0
     let facts = RetryRules.Failure(
       method: outgoing.method, status: attempt?.status, code: transferFailure?.code,
       isDestinationRefused: transferFailure?.isDestinationRefused ?? false,
-      cause: RetryCause(transferFailure, wasSent: attempt?.wasSent ?? false), isKeyed: outgoing.isKeyed)
+      cause: RetryCause(transferFailure, wasSent: wasSent), isKeyed: outgoing.isKeyed,
+      isElsewhere: attempt?.hasLeftEndpointOut ?? false)
     return rules.decision(
       about: facts, isRetryable: rules.isRetryable(facts),
       retryCount: machine.retries - admission.connectRetries - (credential?.repairs ?? 0),
-      // Another endpoint need not be waited for.
-      values: { [head] in isElsewhere && $0 == "Retry-After" ? [] : head?.values(ofField: $0) ?? [] },
+      values: { [head] in head?.values(ofField: $0) ?? [] },
       random: .random(in: 0..<1),
       now: Timestamp.now.seconds)
   }

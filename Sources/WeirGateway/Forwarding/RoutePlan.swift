@@ -180,7 +180,6 @@ extension ControlGauges {
     if controls.circuitBreaker != nil { insert(.circuit) }
     if controls.overload != nil { insert(.overload) }
     if controls.pace != nil { insert(.pace) }
-    if controls.pace != nil { insert(.pace) }
   }
 }
 

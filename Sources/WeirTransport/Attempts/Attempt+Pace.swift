@@ -8,10 +8,15 @@ final class PaceTurn {
   let ticket: PaceMachine.Ticket
   /// Since when the attempt waits; nil once it has its turn.
   @exclusivity(unchecked) var waitsSince: MonotonicTime?
+  /// When the attempt asked for its first turn.
+  let asked: MonotonicTime
+  /// Whether it has waited for a slot since it got its turn.
+  @exclusivity(unchecked) var hasAwaitedSlot = false
 
-  init(_ ticket: PaceMachine.Ticket, waitsSince: MonotonicTime? = nil) {
+  init(_ ticket: PaceMachine.Ticket, waitsSince: MonotonicTime? = nil, asked: MonotonicTime) {
     self.ticket = ticket
     self.waitsSince = waitsSince
+    self.asked = asked
   }
 }
 
@@ -20,17 +25,57 @@ extension Attempt {
   func ask() {
     guard let settings = controls.pace, let destination = lease.destination else { return askForSlot() }
     let now = MonotonicTime.now
+    if askForTurn(settings, at: destination, isRetry: number > 1, asked: now, now) { askForSlot() }
+  }
+
+  /// Asks for a turn. Returns whether it is there; if not, the attempt waits or is refused.
+  private func askForTurn(
+    _ settings: PaceSettings, at destination: DestinationState, isRetry: Bool, asked: MonotonicTime,
+    _ now: MonotonicTime
+  ) -> Bool {
+    let patience = min(admission.patience(at: now), settings.boundedWait - now.seconds(since: asked))
+    let isPromised = admission.takePromise()
     let (arrival, wake) = destination.askPace(
-      settings, priority: admission.pacePriority, timeout: admission.patience(at: now), isRetry: number > 1, at: now,
-      turnWaiter)
+      settings, order: controls.order, priority: admission.pacePriority, timeout: patience,
+      isRetry: isRetry || isPromised, isPromised: isPromised, at: now, turnWaiter)
+    defer { wakePace(at: wake) }
     switch arrival {
     case .goes(let ticket):
-      turn = PaceTurn(ticket)
-      askForSlot()
-    case .waits(let ticket): turn = PaceTurn(ticket, waitsSince: now)
-    case .refused(let refusal): shed(refusal.reason, retryAfter: refusal.retryAfter)
+      turn = PaceTurn(ticket, asked: asked)
+      return true
+    case .waits(let ticket):
+      turn = PaceTurn(ticket, waitsSince: now, asked: asked)
+      return false
+    case .refused(let refusal):
+      perform(machine.withdraw())
+      shed(refusal.reason, retryAfter: refusal.retryAfter)
+      return false
     }
-    if let wake { transport.wake(destination, at: wake) }
+  }
+
+  /// The attempt waits for a slot with its turn.
+  func holdsTurn() {
+    guard let turn, let destination = lease.destination else { return }
+    turn.hasAwaitedSlot = true
+    destination.awaitsSlot(turn.ticket)
+  }
+
+  /// Whether an attempt with a slot may be sent now. If its turn counts no more, it takes another one. If that is not there
+  /// now, it gives its slot back and waits, before all that come: else attempts that wait for slots would go in a pause,
+  /// or all at once.
+  func hasTurn(at now: MonotonicTime) -> Bool {
+    guard let turn, turn.hasAwaitedSlot, let settings = controls.pace, let destination = lease.destination,
+      !destination.beginsTurn(turn.ticket, at: now)
+    else { return true }
+    stopTimer()
+    returnTurn()
+    if let ticket = destination.takeTurn(settings, at: now) {
+      self.turn = PaceTurn(ticket, asked: turn.asked)
+      return true
+    }
+    lease.giveBack()
+    if askForTurn(settings, at: destination, isRetry: true, asked: turn.asked, now) { askForSlot() }
+    return false
   }
 
   /// Makes the closure to call when the turn is there, or refused.
@@ -52,7 +97,7 @@ extension Attempt {
   }
 
   /// The attempt has its turn from its beginning, as it starts beside another one.
-  func takesRivalTurn() { turn = admission.rivalTurn.take().map { PaceTurn($0) } }
+  func takesRivalTurn() { turn = admission.rivalTurn.take().map { PaceTurn($0, asked: .now) } }
 
   /// Gives a turn back with which nothing was sent.
   func returnTurn() {

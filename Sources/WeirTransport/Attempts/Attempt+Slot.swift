@@ -14,7 +14,9 @@ extension Attempt {
     }
     switch answer.decision {
     case .granted: granted(machine.question, now)
-    case .waiting: startTimer(seconds: transport.limits.admissionTimeout)
+    case .waiting:
+      startTimer(seconds: transport.limits.admissionTimeout)
+      if turn != nil { holdsTurn() }
     case .queueFull: reject(.queueFull)
     case .refused(let reason): shed(reason, retryAfter: Self.repeatAfter)
     }
@@ -61,6 +63,7 @@ extension Attempt {
         if turn != nil { returnTurn() }
         return lease.giveBack()
       }
+      if turn != nil, !hasTurn(at: now) { return }
       stopTimer()
     } else {
       if let waited = lease.waited(until: now) { costs.waited(waited) }

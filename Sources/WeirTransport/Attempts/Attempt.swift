@@ -256,7 +256,7 @@ package final class Attempt {
   /// The error of a hop's transfer, if it matters. The way in which an unwanted body ended does not.
   package func judged(_ error: TransferError?) -> TransferError? {
     guard let error, unwanted.isDiscarded else { return error }
-    return error.kind == .cancelled && !unwanted.isGivenUp ? error : nil
+    return error.kind == .attemptTimeout || error.kind == .cancelled && !unwanted.isGivenUp ? error : nil
   }
 
   // MARK: Steering

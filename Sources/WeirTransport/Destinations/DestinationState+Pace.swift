@@ -5,13 +5,17 @@ import WeirIO
 extension DestinationState {
   /// An attempt asks for its turn.
   ///
-  /// - Returns: The answer, and when to call ``wake(at:)`` at the latest.
+  /// - Parameters:
+  ///   - order: That of the controls that have the settings.
+  ///   - isPromised: Whether it is a retry that ``promisesRetry(by:after:until:isRepair:at:)`` has granted.
+  /// - Returns: The answer, and when to call ``wokePace(at:)`` at the latest.
   func askPace(
-    _ settings: PaceSettings, priority: Int, timeout: Double?, isRetry: Bool, at now: MonotonicTime,
-    _ waiter: () -> PaceGate.Waiter
+    _ settings: PaceSettings, order: UInt64, priority: Int, timeout: Double?, isRetry: Bool, isPromised: Bool,
+    at now: MonotonicTime, _ waiter: () -> PaceGate.Waiter
   ) -> (arrival: PaceMachine.Arrival, wake: MonotonicTime?) {
     let (arrival, answers, wake) = withPace(settings, at: now) { gate in
-      gate.machine.follow(settings, at: now)
+      gate.follow(settings, order: order, at: now)
+      if isPromised { gate.machine.promise(false) }
       let arrival = gate.arrived(priority: priority, timeout: timeout, isRetry: isRetry, at: now, waiter)
       return (arrival, gate.answers(at: now), gate.machine.nextWake(at: now))
     }
@@ -19,22 +23,32 @@ extension DestinationState {
     return (arrival, wake)
   }
 
-  /// Whether a second attempt beside another one would get a turn now.
-  func hasTurn(_ settings: PaceSettings, at now: MonotonicTime) -> Bool {
-    withPace(settings, at: now) { $0.machine.hasTurn(at: now) }
-  }
-
   /// Takes a turn for a second attempt beside another one; nil if it would have to wait.
   func takeTurn(_ settings: PaceSettings, at now: MonotonicTime) -> PaceMachine.Ticket? {
     withPace(settings, at: now) { $0.machine.takeTurn(at: now) }
   }
 
-  /// Whether a retry would get its turn in time.
-  func allowsRetry(
+  /// Whether a retry would get its turn in time. If so, it counts as waiting until it asks, or ``forgetsRetry()``.
+  func promisesRetry(
     by settings: PaceSettings, after delay: Double, until deadline: MonotonicTime, isRepair: Bool,
     at now: MonotonicTime
   ) -> Bool {
-    withPace(settings, at: now) { $0.machine.allowsRetry(after: delay, by: deadline, isRepair: isRepair, at: now) }
+    withPace(settings, at: now) { gate in
+      let isAllowed = gate.machine.allowsRetry(after: delay, by: deadline, isRepair: isRepair, at: now)
+      if isAllowed { gate.machine.promise(true) }
+      return isAllowed
+    }
+  }
+
+  /// A retry that was promised will not ask.
+  func forgetsRetry() { pace.withLock { $0?.machine.promise(false) } }
+
+  /// An attempt has its turn, and waits for a slot.
+  func awaitsSlot(_ ticket: PaceMachine.Ticket) { pace.withLock { $0?.machine.waitsForSlot(ticket) } }
+
+  /// Whether the turn of an attempt that has waited for a slot still counts.
+  func beginsTurn(_ ticket: PaceMachine.Ticket, at now: MonotonicTime) -> Bool {
+    pace.withLock { $0?.machine.begins(ticket, at: now) ?? true }
   }
 
   /// An attempt has its final head. Returns the report of a pause that begins with it, and when to call

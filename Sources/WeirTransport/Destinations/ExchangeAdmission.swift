@@ -1,3 +1,4 @@
+import Synchronization
 package import WeirIO
 
 /// The admission of one exchange's attempts at its destination: a start that counts once, and retries and second attempts
@@ -13,7 +14,8 @@ package final class ExchangeAdmission {
   @exclusivity(unchecked) package var priority = 3
   /// Until when the caller has announced to wait; nil if it has not.
   @exclusivity(unchecked) package var callerLeaves: MonotonicTime?
-  /// When the exchange has to be over. Its owner sets it before the first attempt begins.
+  /// When an exchange of the gateway has to be over, by its route; the client's time limit is ``callerLeaves``. Set where the
+  /// destination has a pace.
   @exclusivity(unchecked) package var deadline = MonotonicTime.distantFuture
   /// The endpoints that were tried; nil before the first attempt at one.
   @exclusivity(unchecked) var endpointHistory: EndpointHistory?
@@ -23,6 +25,8 @@ package final class ExchangeAdmission {
   package var lastEndpoint: String? { endpointHistory?.last?.name }
   /// The turn that was taken for a second attempt, until that begins.
   @exclusivity(unchecked) var rivalTurn: PaceMachine.Ticket?
+  /// Whether the pace has promised a turn to a retry that has not asked for it.
+  @exclusivity(unchecked) private var hasPromise = false
   @exclusivity(unchecked) private var kept: AnyObject?
   /// Whether the exchange counts as started at its destination.
   @exclusivity(unchecked) private var isCounted = false
@@ -88,13 +92,27 @@ package final class ExchangeAdmission {
     if isRejected(at: now) { return .deny(.breaker) }
     let isFree = isFree()
     if !isFree, controls.overload != nil, !state.allowsRetry { return .deny(.overload) }
-    if let pace = controls.pace,
-      !state.allowsRetry(by: pace, after: delay, until: deadline, isRepair: isFree, at: now)
-    {
-      return .deny(.pace)
+    if let pace = controls.pace, !hasPromise {
+      hasPromise = state.promisesRetry(by: pace, after: delay, until: deadline, isRepair: isFree, at: now)
+      if !hasPromise { return .deny(.pace) }
     }
-    if isFree { return decision }
-    return state.grantsRetry(by: retryBudget, at: now) ? decision : .deny(.budget)
+    if isFree || state.grantsRetry(by: retryBudget, at: now) { return decision }
+    forgetPromise()
+    return .deny(.budget)
+  }
+
+  /// Whether the pace has promised a turn to a retry, which asks for it now.
+  func takePromise() -> Bool {
+    defer { hasPromise = false }
+    return hasPromise
+  }
+
+  private func forgetPromise() {
+    if takePromise() { state?.forgetsRetry() }
+  }
+
+  deinit {
+    if hasPromise { destination?.forgetsRetry() }
   }
 
   /// Whether there would be room for a second attempt now.
@@ -107,12 +125,10 @@ package final class ExchangeAdmission {
   package func takesHedge(at now: MonotonicTime = .now) -> Bool {
     guard let state else { return true }
     guard !isRejected(at: now), state.takePlaceBeside() else { return false }
-    let hasTurn = controls.pace.map { state.hasTurn($0, at: now) } ?? true
-    if hasTurn, state.grantsRetry(by: retryBudget, at: now) {
-      guard let pace = controls.pace else { return true }
-      rivalTurn = state.takeTurn(pace, at: now)
-      if rivalTurn != nil { return true }
-    }
+    if let pace = controls.pace { rivalTurn = state.takeTurn(pace, at: now) }
+    let hasTurn = controls.pace == nil || rivalTurn != nil
+    if hasTurn, state.grantsRetry(by: retryBudget, at: now) { return true }
+    if let turn = rivalTurn.take() { state.leavePace(turn, at: now) }
     state.release()
     return false
   }
@@ -137,6 +153,10 @@ package final class DestinationControls: Sendable {
   package let overload: OverloadSettings?
   /// Nil means that attempts begin as soon as they may.
   package let pace: PaceSettings?
+  /// Greater than that of all controls that were made before.
+  let order = DestinationControls.orders.wrappingAdd(1, ordering: .relaxed).newValue
+
+  private static let orders = Atomic<UInt64>(0)
 
   package init(
     retryBudget: RetryBudget?, circuitBreaker: CircuitBreaker? = nil, overload: OverloadSettings? = nil,

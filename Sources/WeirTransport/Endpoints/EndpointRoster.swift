@@ -155,9 +155,10 @@ struct EndpointRoster: Sendable {
     _ endpoint: Endpoint, for seconds: Double, at now: MonotonicTime
   ) -> (leaves: Bool, event: EndpointEvent?) {
     let index = endpoint.place
-    guard members.indices.contains(index),
-      members.indices.contains(where: { $0 != index && members[$0].availability.isAvailable })
-    else { return (false, nil) }
+    guard members.indices.contains(index) else { return (true, nil) }
+    guard members.indices.contains(where: { $0 != index && members[$0].availability.isAvailable }) else {
+      return (false, nil)
+    }
     let before = members[index].pause ?? now
     members[index].pause = max(before, now.advanced(bySeconds: seconds))
     guard before <= now else {

@@ -149,7 +149,7 @@ package final class EndpointSet: Sendable {
 
   /// Leaves an endpoint out for so many seconds, as it has asked for that.
   ///
-  /// - Returns: Whether it is left out. It is not if no other endpoint is available. If it was not left out for that
+  /// - Returns: Whether it is left out, as is one that is gone. It is not if no other endpoint is available. If it was not left out for that
   ///   before, the event, for logs and metrics.
   func leavesOut(
     _ endpoint: Endpoint, for seconds: Double, at now: MonotonicTime

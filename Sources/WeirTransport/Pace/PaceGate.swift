@@ -17,6 +17,8 @@ struct PaceGate: Sendable {
   private static let idleCapacity = 16
 
   var machine: PaceMachine
+  /// The order of the controls whose settings the machine follows.
+  private var order: UInt64 = 0
   private var waiters: [Ticket: Waiter] = [:]
   /// The pauses that the last report has told.
   private var reported = 0
@@ -25,6 +27,13 @@ struct PaceGate: Sendable {
 
   init(_ settings: PaceSettings, at now: MonotonicTime) {
     machine = PaceMachine(settings, at: now)
+  }
+
+  /// Takes settings, unless later ones are known: attempts of an earlier configuration may come after a reload.
+  mutating func follow(_ settings: PaceSettings, order: UInt64, at now: MonotonicTime) {
+    if order < self.order { return }
+    self.order = order
+    machine.follow(settings, at: now)
   }
 
   mutating func arrived(

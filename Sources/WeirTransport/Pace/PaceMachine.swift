@@ -86,6 +86,8 @@ struct PaceMachine: Sendable {
   private var clock: MonotonicTime
   /// The pauses that have begun.
   private(set) var pauses = 0
+  /// The retries that were granted and have not asked for their turns yet.
+  private var promised = 0
 
   init(_ settings: PaceSettings, at now: MonotonicTime) {
     self.settings = settings
@@ -119,7 +121,7 @@ extension PaceMachine {
     let now = advance(to: now)
     if attempts.waiting == 0, mayGo(at: now) { return .goes(send(at: now)) }
     let priority = isRetry ? Self.ofRetries : min(max(priority, 0), InFlightTable.priorities - 1)
-    let ahead = attempts.waiting(upTo: priority)
+    let ahead = attempts.waiting(upTo: priority) + promised
     let bound = now.advanced(bySeconds: min(settings.boundedWait, timeout ?? .infinity))
     guard bound > now, turn(after: ahead, from: now) <= bound, attempts.waiting < Self.mostWaiting else {
       return .refused(refusal(after: ahead, at: now))
@@ -139,13 +141,26 @@ extension PaceMachine {
     return Verdict(ticket: ticket, refusal: refusal(after: attempts.waiting, at: now))
   }
 
-  /// Whether a second attempt would get a turn now.
-  func hasTurn(at now: MonotonicTime) -> Bool { attempts.waiting == 0 && mayGo(at: max(now, clock)) }
-
   /// Takes a turn for a second attempt beside another one; nil if it would have to wait.
   mutating func takeTurn(at now: MonotonicTime) -> Ticket? {
     let now = advance(to: now)
     return attempts.waiting == 0 && mayGo(at: now) ? send(at: now) : nil
+  }
+
+  /// A retry is granted, and asks for its turn later, or gives that up.
+  mutating func promise(_ isGranted: Bool) { promised = max(0, promised + (isGranted ? 1 : -1)) }
+
+  /// An attempt has its turn and waits for a slot.
+  mutating func waitsForSlot(_ ticket: Ticket) { _ = attempts.uploads(ticket) }
+
+  /// An attempt that has waited for a slot is to be sent. Returns false if its turn counts no more: a pause has begun since,
+  /// or so much time has passed that too many such attempts might go at once.
+  mutating func begins(_ ticket: Ticket, at now: MonotonicTime) -> Bool {
+    let now = advance(to: now)
+    guard let attempt = attempts.sent(ticket), pauseLeft(at: now) == nil, attempt.sent >= pause?.end ?? attempt.sent,
+      rate == nil || now.seconds(since: attempt.sent) <= PaceSettings.lateness
+    else { return false }
+    return attempts.hasUploaded(ticket, at: now)
   }
 
   /// The final head came.
@@ -196,7 +211,7 @@ extension PaceMachine {
   ) -> Bool {
     if isRepair, pauseLeft(at: now) != nil { return false }
     let begin = now.advanced(bySeconds: delay)
-    let turn = turn(after: attempts.waiting(upTo: Self.ofRetries), from: begin)
+    let turn = turn(after: attempts.waiting(upTo: Self.ofRetries) + promised, from: begin)
     return turn <= begin.advanced(bySeconds: settings.boundedWait) && turn < deadline
   }
 
@@ -223,7 +238,12 @@ extension PaceMachine {
   /// When an attempt gets its turn that is there from a time on, and before which so many others go, as far as it can be
   /// foreseen.
   private func turn(after ahead: Int, from begin: MonotonicTime) -> MonotonicTime {
-    let begin = max(begin, pause?.end ?? begin)
+    var begin = begin
+    if let pause {
+      // With each round of answers twice as many attempts go.
+      let rounds = Int.bitWidth - 1 - (1 + ahead / (pause.answers + 1)).leadingZeroBitCount
+      begin = max(begin, pause.end).advanced(bySeconds: Double(rounds) * (usual ?? 0))
+    }
     return rate.map { $0.bucket.time(after: ahead, by: $0.terms, at: begin) } ?? begin
   }
 
@@ -268,7 +288,7 @@ extension PaceMachine {
     }
     guard end > now else { return false }
     // The one that asks for it has just left.
-    pause = Pause(end: end, before: attempts.onWire + 1, last: end)
+    pause = Pause(end: end, before: attempts.counted + 1, last: end)
     pauses += 1
     return true
   }

@@ -3,8 +3,8 @@
 /// No attempt begins before its turn. A request waits for its turn as long as it may, and is rejected at once if that would
 /// be too long. Retries and second attempts take turns as first attempts do.
 public struct PaceSettings: Sendable, Hashable {
-  /// Attempts per second, up to 1,000,000; nil: any number. Attempts that wait begin 1.5 % slower, so that no second has more
-  /// of them even where a busy machine is late.
+  /// Attempts per second, up to 1,000,000; nil: any number. A turn takes 1.5 % longer than the rate says, so that no
+  /// second has more of them even where a busy machine is late.
   public var rate: Double?
   /// The number of attempts that may begin at once after a time with few of them; 1 to 1,000,000.
   public var burst: Int

@@ -39,17 +39,20 @@ package struct RetryRules: Sendable, Hashable {
     let cause: RetryCause?
     /// Whether the request may be sent again whatever its method, as the server knows it by a key.
     let isKeyed: Bool
+    /// Whether the endpoint that failed is left out, and another one serves: its `Retry-After` need not be waited for.
+    let isElsewhere: Bool
 
     /// - Parameter isDestinationRefused: Whether the destination policy refused to connect, which no rule retries.
     package init(
       method: String?, status: Int?, code: FailureCode? = nil, isDestinationRefused: Bool = false,
-      cause: RetryCause? = nil, isKeyed: Bool = false
+      cause: RetryCause? = nil, isKeyed: Bool = false, isElsewhere: Bool = false
     ) {
       self.method = method
       self.status = status
       self.code = isDestinationRefused ? nil : code
       self.cause = cause
       self.isKeyed = isKeyed
+      self.isElsewhere = isElsewhere
     }
   }
 
@@ -81,7 +84,7 @@ package struct RetryRules: Sendable, Hashable {
     if finalResponseFields.contains(where: { !values($0).isEmpty }) { return .deny(.policy) }
     guard Int64(retryCount) < Int64(clamping: limit) else { return .deny(.limit) }
     let delay = backoff.delay(retryCount: retryCount, random: random)
-    guard respectsRetryAfter, let status = failure.status, statusCodes.contains(status),
+    guard respectsRetryAfter, !failure.isElsewhere, let status = failure.status, statusCodes.contains(status),
       let wish = RetryAfter.longestDelay(values("Retry-After"), now: now), wish > 0, wish >= delay
     else { return .retry(after: delay, source: .backoff) }
     let granted = min(wish, RetryAfter.maximum)

@@ -125,6 +125,29 @@ import WeirTransport
     #expect(rig.sample("weir_endpoint_attempts_total{\(labels),result=\"failure\"}") == 0)
   }
 
+  /// Requests that have their turns and wait for slots when a pause begins wait for its end, too.
+  @Test(arguments: [true, false]) func aSlotInAPauseIsNotUsed(hasLoadControl: Bool) throws {
+    let gate = WeirTestSupport.Gate()
+    let upstream = try PacedUpstream(gate: gate)
+    upstream.answersNext(with: PacedUpstream.limited(for: "1.5"), PacedUpstream.limited(for: "1.5"))
+    let rig = try GatewayRig(
+      configuration([upstream], PaceSettings(wait: 20)) {
+        $0.endpoints.connections = 2
+        $0.connection.perEndpoint = 2
+        if !hasLoadControl { $0.overload = nil }
+      })
+    let clients = try (0..<6).map { _ in
+      let client = try rig.client()
+      client.send("GET /held HTTP/1.1\r\nHost: h\r\n\r\n")
+      return client
+    }
+    #expect(eventually { upstream.arrivals.count == 2 && rig.active == 6 })
+    let before = MonotonicTime.now
+    gate.open()
+    #expect(clients.map { $0.response()?.status ?? 0 }.sorted() == [200, 200, 200, 200, 429, 429])
+    #expect(upstream.arrivals.dropFirst(2).allSatisfy { $0.time.seconds(since: before) >= 1.5 })
+  }
+
   @Test func whatWaitsIsNoLoad() throws {
     let pace = try PaceRig(PaceSettings(wait: 30))
     try pace.pause(for: "3")

@@ -119,7 +119,10 @@ final class PaceRig: Sendable {
   func denied(_ reason: String) -> Double? { sample("weir_retries_denied_total", "reason=\"\(reason)\"") }
 
   /// Requests that clients wait for.
-  var active: Double? {
-    rig.sample("http_server_active_requests{http_request_method=\"GET\",url_scheme=\"http\"}")
-  }
+  var active: Double? { rig.active }
+}
+
+extension GatewayRig {
+  /// Requests that clients wait for.
+  var active: Double? { sample("http_server_active_requests{http_request_method=\"GET\",url_scheme=\"http\"}") }
 }

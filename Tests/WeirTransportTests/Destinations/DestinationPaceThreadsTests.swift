@@ -87,7 +87,10 @@ private final class PacedThread: @unchecked Sendable {
     case 0..<4: ask()
     case 4: if let ticket = state.takeTurn(anySettings, at: now) { places.append(.underWay(ticket)) }
     case 5: _ = state.wokePace(at: now)
-    case 6: _ = state.allowsRetry(by: anySettings, after: 0.01, until: .distantFuture, isRepair: false, at: now)
+    case 6:
+      if state.promisesRetry(by: anySettings, after: 0.01, until: .distantFuture, isRepair: false, at: now) {
+        state.forgetsRetry()
+      }
     default: break
     }
     // The last few are those that are not gone.
@@ -100,7 +103,8 @@ private final class PacedThread: @unchecked Sendable {
     let attempt = places.count
     let priority = Int.random(in: 0..<8, using: &random)
     let (arrival, wake) = state.askPace(
-      anySettings, priority: priority, timeout: nil, isRetry: priority == 7, at: now, { waiter(of: attempt) })
+      anySettings, order: 0, priority: priority, timeout: nil, isRetry: priority == 7, isPromised: false, at: now,
+      { waiter(of: attempt) })
     switch arrival {
     case .goes(let ticket): places.append(.underWay(ticket))
     case .waits(let ticket): places.append(.waits(ticket))

@@ -48,6 +48,7 @@ final class PaceLine {
       return nil
     }
     if name == "retry" { return allowsRetry(options) }
+    if name == "promise" { machine.promise(true) }
     switch words.count > 1 ? words[1] : "" {
     case "comes": return comes(name, options)
     case "beside":
@@ -55,6 +56,8 @@ final class PaceLine {
       return tickets[name] == nil ? "no" : "goes"
     case "answers":
       return machine.answered(tickets[name], pause: options["pause"], at: time) ? "pauses" : nil
+    case "slot": tickets[name].map { machine.waitsForSlot($0) }
+    case "begins": return tickets[name].map { machine.begins($0, at: time) ? "yes" : "no" }
     case "ends": tickets[name].map { machine.ended($0, at: time) }
     case "unsent": tickets[name].map { machine.neverSent($0, at: time) }
     default: return "?"

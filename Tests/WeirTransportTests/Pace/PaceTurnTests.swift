@@ -151,6 +151,80 @@ import Testing
       """)
   }
 
+  // MARK: Slots
+
+  /// With a turn from before a pause nothing is sent in it, and nothing after it but by a turn of its own.
+  @Test func aTurnThatWaitsForASlotEndsWithAPause() {
+    PaceLine().run(
+      """
+      0 a comes → goes
+      0 b comes → goes
+      0 b slot
+      0.1 b begins → yes
+      0.1 c comes → goes
+      0.1 c slot
+      0.2 a answers pause=1 → pauses
+      0.5 c begins → no
+      1.5 c begins → no
+      1.5 d comes → goes
+      1.5 d slot
+      1.6 d begins → yes
+      """)
+  }
+
+  /// Attempts that wait for slots by a rate must not go all at once when slots are there.
+  @Test func aTurnOfARateDoesNotLast() {
+    PaceLine(PaceSettings(exactRate: 10)).run(
+      """
+      0 a comes → goes
+      0 a slot
+      0.009 a begins → yes
+      0.1 b comes → goes
+      0.1 b slot
+      0.12 b begins → no
+      """)
+  }
+
+  /// Only those that are on the wire count as under way before a pause.
+  @Test func attemptsThatWaitForSlotsAreNotUnderWay() {
+    PaceLine().run(
+      """
+      0 a comes → goes
+      0 b comes → goes
+      0 b slot
+      0.1 a answers pause=1 → pauses
+      1.1 c comes → goes
+      1.1 d comes → waits
+      1.2 c answers → d goes
+      1.2 e comes → goes
+      1.2 f comes → goes
+      """)
+  }
+
+  // MARK: Promises
+
+  /// Retries that were granted count as ahead until they ask, in rounds of answers after a pause.
+  @Test func retriesAreGrantedAsFarAsTurnsReach() {
+    PaceLine(PaceSettings(wait: 1)).run(
+      """
+      0 a comes → goes
+      0 z comes → goes
+      0.5 z answers
+      0.5 a answers pause=1 → pauses
+      0.5 retry after=1 → yes
+      0.5 promise
+      0.5 retry after=1 → yes
+      0.5 promise
+      0.5 promise
+      0.5 promise
+      0.5 promise
+      0.5 promise
+      0.5 retry after=1 → yes
+      0.5 promise
+      0.5 retry after=1 → no
+      """)
+  }
+
   // MARK: Clocks
 
   /// Threads read their clocks before they get the lock.

@@ -146,6 +146,7 @@ extension RequestPipeline: ExchangeRun {
     let replaced = request.fields.withLock { fields in
       fields.retryCount += 1
       fields.retryReason = grantedReason
+      fields.hasLeftEndpointOut = false
       fields.data = nil
       fields.times = RequestTimes()
       return fields.machine.state == .cancelled ? nil : fields.exchange(error: nil)

@@ -24,6 +24,7 @@ extension TaskRunner {
   /// destination for no pause.
   func answered(_ response: LazyHTTPResponse) {
     attempt.answered(response.statusCode, hop.hasLeftOrigin ? nil : response.head)
+    if attempt.hasLeftEndpointOut { request.fields.withLock { $0.hasLeftEndpointOut = true } }
   }
 
   /// Tells monitors about the head.
