@@ -66,7 +66,7 @@ struct PaceGate: Sendable {
     return waiters.removeValue(forKey: ticket)
   }
 
-  /// What has changed since the last report; nil if nothing has, and no pause is obeyed.
+  /// The changes since the last report; nil if there are none, and no pause is obeyed.
   mutating func takeReport(at now: MonotonicTime) -> PauseReport? {
     let left = machine.pauseLeft(at: now) ?? 0
     let begun = machine.pauses - reported

@@ -17,7 +17,7 @@ extension PaceSettings {
   }
 }
 
-/// What a response says of the rates to which its server holds its clients. A malformed field says nothing.
+/// The limits that a response tells of. A malformed field says nothing.
 private struct RateLimitFields {
   /// A pair of fields, as servers had them before `RateLimit`.
   struct Older {
@@ -71,7 +71,7 @@ private struct RateLimitFields {
     return longest
   }
 
-  /// What is left of one limit, and the seconds until there is more (parameters `r` and `t`).
+  /// The rest of one limit, and the seconds until there is more (parameters `r` and `t`).
   private struct Item {
     private(set) var left: Int64?
     private(set) var time: Double?
@@ -86,7 +86,7 @@ private struct RateLimitFields {
           parameter.octets(0..<end), parameter.octets(min(end + 1, parameter.count)..<parameter.count)
         )
         guard Self.isKey(key), end == parameter.count || Self.isValue(value) else { return nil }
-        // Of equal keys the last counts.
+        // The last of equal keys counts.
         if key.spells("r") {
           guard let number = value.decimal else { return nil }
           left = number
