@@ -76,9 +76,12 @@ final class OutgoingRequest {
   /// (draft-ietf-httpapi-idempotency-key-header).
   var isKeyed: Bool {
     guard route.route.retry.idempotencyKey else { return false }
+    // One that only reads like it is a second one to some servers.
     var keys: [Int] = []
-    "Idempotency-Key".withOctets { name in
-      fields.forEach { if $0.equalsIgnoringCase(name) { keys.append($1.count) } }
+    "Idempotency-Key".withOctets { key in
+      fields.forEach { name, value in
+        if name.isNameForCGI("idempotency-key") { keys.append(name.equalsIgnoringCase(key) ? value.count : 0) }
+      }
     }
     return keys.count == 1 && keys != [0]
   }

@@ -248,7 +248,10 @@ extension Connection: EventHandler, TimerHandler {
     case .pause:
       setReading(false)
       return false
-    case .wait: return false
+    case .wait:
+      // Reading stopped for the body, whose end was there already. A client that leaves must be noticed.
+      if machine.request == .complete, machine.phase == .open, unread < ConnectionMachine.heldInput { setReading(true) }
+      return false
     }
     return true
   }

@@ -48,7 +48,7 @@ extension Attempt: TransferDelegate {
     self.transfer = nil
     if isLost { return }
     stopTimer()
-    if let limit, limit.isReached {
+    if let limit {
       delegate?.attempt(self, didFinish: limit.judged(error), report)
     } else {
       delegate?.attempt(self, didFinish: error, report)

@@ -44,9 +44,9 @@ final class AttemptLimit {
   /// A hop goes on the wire. What the one before it waited for, or was answered, does not count for it.
   func hopStarts() { (awaitsBody, hasHead) = (false, false) }
 
-  /// The error of the transfer once the limit is reached.
+  /// The error of the attempt's transfer.
   func judged(_ error: TransferError?) -> TransferError? {
-    error?.kind == .cancelled ? .attemptTimeout(clock.limit) : error
+    isReached && error?.kind == .cancelled ? .attemptTimeout(clock.limit) : error
   }
 }
 

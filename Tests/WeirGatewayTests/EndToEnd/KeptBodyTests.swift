@@ -204,6 +204,18 @@ import WeirTestSupport
     sent.wait()
   }
 
+  /// Clients whose whole bodies were taken leave while the upstream is silent.
+  @Test func clientsThatLeaveAreNoticed() throws {
+    let body = TestedBytes.make(1 << 20)
+    let upstream = try ScriptedServer(Script(.head, .bytes(body.count), .awaitClose))
+    let rig = try GatewayRig(Self.route(to: upstream.port, keptBytes: 1 << 20))
+    let clients = try (0..<30).map { _ in try rig.client() }
+    for client in clients { client.begin(body, isChunked: false, first: body.count) }
+    #expect(eventually { upstream.received().count > 30 * body.count })
+    for client in clients { client.close() }
+    #expect(eventually(within: 10) { rig.replayBytes == 0 }, "\(String(describing: rig.replayBytes))")
+  }
+
   // MARK: The bound of the process
 
   /// It holds nothing for a response that can't be taken back any more, and for one that may have no second attempt.

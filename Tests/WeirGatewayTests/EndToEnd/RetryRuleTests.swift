@@ -121,6 +121,7 @@ import WeirTransport
     arguments: [
       (key, true, false, 2), (key.lowercased(), true, false, 2), (key + "Idempotency-Key: k-2\r\n", true, false, 1),
       (key + key, true, false, 1), ("Idempotency-Key:\r\n", true, false, 1),
+      (key + "Idempotency_Key: k-2\r\n", true, false, 1), ("Idempotency.Key: k-1\r\n", true, false, 1),
       ("Idempotency-Key: \t \r\n", true, false, 1),
       ("", true, false, 1), ("X-Idempotency-Key: k-1\r\n", true, false, 1), (key, false, false, 1),
       (key, true, true, 1),

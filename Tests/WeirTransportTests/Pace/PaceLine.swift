@@ -48,7 +48,10 @@ final class PaceLine {
       return nil
     }
     if name == "retry" { return allowsRetry(options) }
-    if name == "promise" { machine.promise(true) }
+    if name == "promise" {
+      machine.promise(true)
+      return nil
+    }
     switch words.count > 1 ? words[1] : "" {
     case "comes": return comes(name, options)
     case "beside":

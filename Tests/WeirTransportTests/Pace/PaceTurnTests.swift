@@ -194,8 +194,8 @@ import Testing
       0 b slot
       0.1 a answers pause=1 → pauses
       1.1 c comes → goes
-      1.1 d comes → waits
-      1.2 c answers → d goes
+      1.2 c answers
+      1.2 d comes → goes
       1.2 e comes → goes
       1.2 f comes → goes
       """)
