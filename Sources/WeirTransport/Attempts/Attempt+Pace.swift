@@ -8,15 +8,12 @@ final class PaceTurn {
   let ticket: PaceMachine.Ticket
   /// Since when the attempt waits; nil once it has its turn.
   @exclusivity(unchecked) var waitsSince: MonotonicTime?
-  /// When the attempt asked for its first turn.
-  let asked: MonotonicTime
   /// Whether it has waited for a slot since it got its turn.
   @exclusivity(unchecked) var hasAwaitedSlot = false
 
-  init(_ ticket: PaceMachine.Ticket, waitsSince: MonotonicTime? = nil, asked: MonotonicTime) {
+  init(_ ticket: PaceMachine.Ticket, waitsSince: MonotonicTime? = nil) {
     self.ticket = ticket
     self.waitsSince = waitsSince
-    self.asked = asked
   }
 }
 
@@ -24,16 +21,14 @@ extension Attempt {
   /// Asks the destination's pace for a turn, and then for a slot.
   func ask() {
     guard let settings = controls.pace, let destination = lease.destination else { return askForSlot() }
-    let now = MonotonicTime.now
-    if askForTurn(settings, at: destination, isRetry: number > 1, asked: now, now) { askForSlot() }
+    if askForTurn(settings, at: destination, isRetry: number > 1, .now) { askForSlot() }
   }
 
   /// Asks for a turn. Returns whether it is there; if not, the attempt waits or is refused.
   private func askForTurn(
-    _ settings: PaceSettings, at destination: DestinationState, isRetry: Bool, asked: MonotonicTime,
-    _ now: MonotonicTime
+    _ settings: PaceSettings, at destination: DestinationState, isRetry: Bool, _ now: MonotonicTime
   ) -> Bool {
-    let patience = min(admission.patience(at: now), settings.boundedWait - now.seconds(since: asked))
+    let patience = min(admission.patience(at: now), settings.boundedWait - admission.waitedForPace)
     let isPromised = admission.takePromise()
     let (arrival, wake) = destination.askPace(
       settings, order: controls.order, priority: admission.pacePriority, timeout: patience,
@@ -41,10 +36,10 @@ extension Attempt {
     defer { wakePace(at: wake) }
     switch arrival {
     case .goes(let ticket):
-      turn = PaceTurn(ticket, asked: asked)
+      turn = PaceTurn(ticket)
       return true
     case .waits(let ticket):
-      turn = PaceTurn(ticket, waitsSince: now, asked: asked)
+      turn = PaceTurn(ticket, waitsSince: now)
       return false
     case .refused(let refusal):
       perform(machine.withdraw())
@@ -70,11 +65,11 @@ extension Attempt {
     stopTimer()
     returnTurn()
     if let ticket = destination.takeTurn(settings, at: now) {
-      self.turn = PaceTurn(ticket, asked: turn.asked)
+      self.turn = PaceTurn(ticket)
       return true
     }
     lease.giveBack()
-    if askForTurn(settings, at: destination, isRetry: true, asked: turn.asked, now) { askForSlot() }
+    if askForTurn(settings, at: destination, isRetry: true, now) { askForSlot() }
     return false
   }
 
@@ -89,7 +84,9 @@ extension Attempt {
   private func turnCame(_ question: AttemptMachine.Question, _ refusal: PaceMachine.Refusal?) {
     guard machine.awaits(question), let turn, let since = turn.waitsSince else { return }
     turn.waitsSince = nil
-    exchange.observer?.exchange(exchange, waitedForPace: MonotonicTime.now.seconds(since: since))
+    let seconds = MonotonicTime.now.seconds(since: since)
+    admission.waitedForPace += seconds
+    exchange.observer?.exchange(exchange, waitedForPace: seconds)
     guard let refusal else { return askForSlot() }
     self.turn = nil
     perform(machine.withdraw())
@@ -97,7 +94,7 @@ extension Attempt {
   }
 
   /// The attempt has its turn from its beginning, as it starts beside another one.
-  func takesRivalTurn() { turn = admission.rivalTurn.take().map { PaceTurn($0, asked: .now) } }
+  func takesRivalTurn() { turn = admission.rivalTurn.take().map { PaceTurn($0) } }
 
   /// Gives a turn back with which nothing was sent.
   func returnTurn() {

@@ -25,6 +25,8 @@ package final class ExchangeAdmission {
   package var lastEndpoint: String? { endpointHistory?.last?.name }
   /// The turn that was taken for a second attempt, until that begins.
   @exclusivity(unchecked) var rivalTurn: PaceMachine.Ticket?
+  /// Seconds that the exchange's attempts have waited for their turns.
+  @exclusivity(unchecked) var waitedForPace = 0.0
   /// Whether the pace has promised a turn to a retry that has not asked for it.
   @exclusivity(unchecked) private var hasPromise = false
   @exclusivity(unchecked) private var kept: AnyObject?
@@ -93,7 +95,9 @@ package final class ExchangeAdmission {
     let isFree = isFree()
     if !isFree, controls.overload != nil, !state.allowsRetry { return .deny(.overload) }
     if let pace = controls.pace, !hasPromise {
-      hasPromise = state.promisesRetry(by: pace, after: delay, until: deadline, isRepair: isFree, at: now)
+      let latest = now.advanced(bySeconds: delay + pace.boundedWait - waitedForPace)
+      hasPromise = state.promisesRetry(
+        by: pace, after: delay, until: min(deadline, latest), isRepair: isFree, at: now)
       if !hasPromise { return .deny(.pace) }
     }
     if isFree || state.grantsRetry(by: retryBudget, at: now) { return decision }

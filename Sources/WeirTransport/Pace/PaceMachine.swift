@@ -95,10 +95,11 @@ struct PaceMachine: Sendable {
     clock = now
   }
 
-  /// Takes other settings. Attempts that wait keep their bounds, and a pause its end.
+  /// Takes other settings. Attempts that wait keep their bounds, and a pause its end unless none is obeyed any more.
   mutating func follow(_ settings: PaceSettings, at now: MonotonicTime) {
     if settings == self.settings { return }
     self.settings = settings
+    if settings.obey.isEmpty { pause = nil }
     guard let terms = settings.terms else { return rate = nil }
     let now = advance(to: now)
     let bucket = rate.map { $0.bucket.changed(from: $0.terms, to: terms, at: now) } ?? TokenBucket()

@@ -209,10 +209,10 @@ import WeirTestSupport
     let body = TestedBytes.make(1 << 20)
     let upstream = try ScriptedServer(Script(.head, .bytes(body.count), .awaitClose))
     let rig = try GatewayRig(Self.route(to: upstream.port, keptBytes: 1 << 20))
-    let clients = try (0..<30).map { _ in try rig.client() }
+    var clients = try (0..<30).map { _ in try rig.client() }
     for client in clients { client.begin(body, isChunked: false, first: body.count) }
     #expect(eventually { upstream.received().count > 30 * body.count })
-    for client in clients { client.close() }
+    clients.removeAll()
     #expect(eventually(within: 10) { rig.replayBytes == 0 }, "\(String(describing: rig.replayBytes))")
   }
 
