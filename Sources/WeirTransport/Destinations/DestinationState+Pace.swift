@@ -30,11 +30,12 @@ extension DestinationState {
 
   /// Whether a retry would get its turn in time. If so, it counts as waiting until it asks, or ``forgetsRetry()``.
   func promisesRetry(
-    by settings: PaceSettings, after delay: Double, until deadline: MonotonicTime, isRepair: Bool,
+    by settings: PaceSettings, after delay: Double, waited: Double = 0, until deadline: MonotonicTime, isRepair: Bool,
     at now: MonotonicTime
   ) -> Bool {
     withPace(settings, at: now) { gate in
-      let isAllowed = gate.machine.allowsRetry(after: delay, by: deadline, isRepair: isRepair, at: now)
+      let isAllowed = gate.machine.allowsRetry(
+        after: delay, waited: waited, by: deadline, isRepair: isRepair, at: now)
       if isAllowed { gate.machine.promise(true) }
       return isAllowed
     }

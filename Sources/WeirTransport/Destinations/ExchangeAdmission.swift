@@ -95,9 +95,8 @@ package final class ExchangeAdmission {
     let isFree = isFree()
     if !isFree, controls.overload != nil, !state.allowsRetry { return .deny(.overload) }
     if let pace = controls.pace, !hasPromise {
-      let latest = now.advanced(bySeconds: delay + pace.boundedWait - waitedForPace)
       hasPromise = state.promisesRetry(
-        by: pace, after: delay, until: min(deadline, latest), isRepair: isFree, at: now)
+        by: pace, after: delay, waited: waitedForPace, until: deadline, isRepair: isFree, at: now)
       if !hasPromise { return .deny(.pace) }
     }
     if isFree || state.grantsRetry(by: retryBudget, at: now) { return decision }

@@ -206,14 +206,17 @@ extension PaceMachine {
 
   /// Whether a retry after so many seconds would get its turn within the longest wait, and before a deadline.
   ///
-  /// - Parameter isRepair: Whether it is one with a new credential, for which no pause is waited for.
+  /// - Parameters:
+  ///   - waited: The seconds of that wait that its request has used up.
+  ///   - isRepair: Whether it is one with a new credential, for which no pause is waited for.
   func allowsRetry(
-    after delay: Double, by deadline: MonotonicTime, isRepair: Bool = false, at now: MonotonicTime
+    after delay: Double, waited: Double = 0, by deadline: MonotonicTime, isRepair: Bool = false,
+    at now: MonotonicTime
   ) -> Bool {
     if isRepair, pauseLeft(at: now) != nil { return false }
     let begin = now.advanced(bySeconds: delay)
     let turn = turn(after: attempts.waiting(upTo: Self.ofRetries) + promised, from: begin)
-    return turn <= begin.advanced(bySeconds: settings.boundedWait) && turn < deadline
+    return turn <= begin.advanced(bySeconds: settings.boundedWait - waited) && turn < deadline
   }
 
   /// When the shell is to ask for ``verdict(at:)`` at the latest; nil if none waits.
