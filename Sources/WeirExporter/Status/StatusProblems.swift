@@ -146,10 +146,11 @@ package enum StatusProblems {
         + "half of the requests take longer than \(duration(window.p50 ?? 0))")
   }
 
-  /// Much slower than over the minutes before, and slow for people.
+  /// Much slower than over the minutes before, and slow for people. Requests that wait for their turns by a pace are long under
+  /// way at a fast upstream too.
   private static func slow(_ upstream: StatusReport.Upstream, _ window: StatusReport.Window) -> StatusProblem? {
     guard window.requests >= leastRequests, let p50 = window.p50, let p99 = window.p99, p99 > 1,
-      p99 > 3 * usual(upstream.traffic) || p50 > 1
+      p99 > 3 * usual(upstream.traffic) || p50 > 1, !upstream.hasPace || window.phases.contains(where: { $0.p99 > 1 })
     else { return nil }
     var text =
       "is slow: half of its requests take longer than \(duration(p50)), one in a hundred longer than \(duration(p99))"

@@ -133,6 +133,20 @@ import Testing
     #expect(texts(Self.report(usual)).isEmpty)
   }
 
+  @Test func waitsForTurnsAreNoSlowness() {
+    func paced(_ processing: Double) -> StatusReport {
+      Self.report(
+        Self.upstream(100) {
+          $0.hasPace = true
+          $0.traffic.last10s.p50 = 1.5
+          $0.traffic.last10s.p99 = 2
+          $0.traffic.last10s.phases = [StatusReport.Phase(name: "processing", p50: 0.05, p99: processing)]
+        })
+    }
+    #expect(texts(paced(0.1)).isEmpty)
+    #expect(texts(paced(1.2)).first?.hasSuffix("most of it in waiting for the first byte") == true)
+  }
+
   @Test func loadControlRefuses() {
     let report = Self.report(
       Self.upstream(100) {
