@@ -186,7 +186,8 @@ public protocol EventMonitor: Sendable {
   /// first request on, until none has come for ten minutes.
   func session(_ session: Session, overload destination: Destination, report: OverloadReport)
   /// A destination has asked for a pause that is obeyed (``SessionConfiguration/pace``). Called at the beginning of each
-  /// pause, then once a second with the seconds that are left, and once more when it is over.
+  /// pause, then once a second with the seconds that are left, and once more when it is over; and once a second while the
+  /// pace refuses requests.
   func session(_ session: Session, pace destination: Destination, report: PauseReport)
   /// An endpoint of an ``EndpointGroup`` was left out, or is back.
   func session(_ session: Session, endpointsOf origin: Destination, event: EndpointEvent)

@@ -45,7 +45,8 @@ final class PaceSeries: Sendable {
   func paused(_ report: PauseReport, at now: MonotonicTime) {
     begin()
     if report.begun > 0 { families.pauses.with(address, port).increment(by: report.begun) }
-    guard isOne else { return }
+    let isPause = report.left > 0 || report.begun > 0
+    guard isOne, isPause || families.paces.hasPaused([address, port]) else { return }
     families.paused.with(address, port).set(report.left > 0 ? 1 : 0)
     families.paces.pause([address, port], until: now.advanced(bySeconds: report.left))
   }
@@ -70,6 +71,11 @@ final class KnownPaces: Sendable {
   }
 
   func pause(_ destination: [String], until end: MonotonicTime) { ends.withLock { $0[destination] = end } }
+
+  /// Whether the destination has asked for a pause.
+  func hasPaused(_ destination: [String]) -> Bool {
+    ends.withLock { ($0[destination]?.nanoseconds ?? 0) > 0 }
+  }
 
   func forget(_ destination: [String]) { ends.withLock { $0[destination] = nil } }
 

@@ -20,8 +20,8 @@ struct PaceGate: Sendable {
   /// The order of the controls whose settings the machine follows.
   private var order: UInt64 = 0
   private var waiters: [Ticket: Waiter] = [:]
-  /// The pauses that the last report has told.
-  private var reported = 0
+  /// The pauses and refusals that reports have told.
+  private var reported = (pauses: 0, refusals: 0)
   /// Whether the last report has told of a pause that is not over.
   private var isToldPaused = false
 
@@ -69,24 +69,28 @@ struct PaceGate: Sendable {
   /// The changes since the last report; nil if there are none, and no pause is obeyed.
   mutating func takeReport(at now: MonotonicTime) -> PauseReport? {
     let left = machine.pauseLeft(at: now) ?? 0
-    let begun = machine.pauses - reported
-    guard left > 0 || begun > 0 || isToldPaused else { return nil }
-    reported = machine.pauses
+    let begun = machine.pauses - reported.pauses
+    let refused = machine.refusals - reported.refusals
+    guard left > 0 || begun > 0 || refused > 0 || isToldPaused else { return nil }
+    reported = (machine.pauses, machine.refusals)
     isToldPaused = left > 0
-    return PauseReport(left: left, begun: begun)
+    return PauseReport(left: left, begun: begun, refused: refused)
   }
 }
 
-/// The pauses of a destination's pace, as they are reported.
+/// The pauses and refusals of a destination's pace, as they are reported.
 public struct PauseReport: Sendable, Hashable {
   /// Seconds until the end of the present pause; 0 if it is over.
   public let left: Double
   /// The pauses that have begun since the last report.
   public let begun: Int
+  /// The requests that were refused since the last report.
+  public let refused: Int
 
   /// Takes the values, for tests of monitors.
-  public init(left: Double, begun: Int) {
+  public init(left: Double, begun: Int, refused: Int = 0) {
     self.left = left
     self.begun = begun
+    self.refused = refused
   }
 }

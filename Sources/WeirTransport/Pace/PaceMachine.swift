@@ -86,6 +86,8 @@ struct PaceMachine: Sendable {
   private var clock: MonotonicTime
   /// The pauses that have begun.
   private(set) var pauses = 0
+  /// The attempts that were refused.
+  private(set) var refusals = 0
   /// The retries that were granted and have not asked for their turns yet.
   private var promised = 0
 
@@ -125,7 +127,7 @@ extension PaceMachine {
     let ahead = attempts.waiting(upTo: priority) + promised
     let bound = now.advanced(bySeconds: min(settings.boundedWait, timeout ?? .infinity))
     guard bound > now, turn(after: ahead, from: now) <= bound, attempts.waiting < Self.mostWaiting else {
-      return .refused(refusal(after: ahead, at: now))
+      return .refused(refuse(after: ahead, at: now))
     }
     return .waits(attempts.wait(priority, until: bound, at: now))
   }
@@ -139,7 +141,7 @@ extension PaceMachine {
       return Verdict(ticket: ticket)
     }
     guard let ticket = attempts.popOverdue(at: now) else { return nil }
-    return Verdict(ticket: ticket, refusal: refusal(after: attempts.waiting, at: now))
+    return Verdict(ticket: ticket, refusal: refuse(after: attempts.waiting, at: now))
   }
 
   /// Takes a turn for a second attempt beside another one; nil if it would have to wait.
@@ -256,7 +258,8 @@ extension PaceMachine {
     pause.map { $0.hasRoom ? $0.end : $0.last.advanced(bySeconds: max(Self.hangs, 2 * (usual ?? 0))) }
   }
 
-  private func refusal(after ahead: Int, at now: MonotonicTime) -> Refusal {
+  private mutating func refuse(after ahead: Int, at now: MonotonicTime) -> Refusal {
+    refusals += 1
     let opening = max(now, opening ?? now)
     return Refusal(
       reason: opening > now ? .paused : .pace, retryAfter: turn(after: ahead, from: opening).seconds(since: now))

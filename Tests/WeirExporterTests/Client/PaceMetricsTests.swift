@@ -101,6 +101,18 @@ import WeirTestSupport
     expect(metrics, hasPace: true, pausedFor: nil, after: 10)
   }
 
+  @Test func refusalsAloneAreNoPause() throws {
+    let metrics = try index().metrics(of: Self.destination())
+    metrics.pace.paused(PauseReport(left: 0, begun: 0, refused: 3), at: Self.now)
+    #expect(samples("weir_upstream_pauses_total") == ["{} 0"])
+    #expect(samples("weir_upstream_paused").isEmpty)
+    expect(metrics, hasPace: true, pausedFor: nil)
+    metrics.pace.paused(PauseReport(left: 5, begun: 1, refused: 3), at: Self.now)
+    metrics.pace.paused(PauseReport(left: 0, begun: 0, refused: 3), at: Self.now.advanced(bySeconds: 5))
+    #expect(samples("weir_upstream_pauses_total") == ["{} 1"])
+    #expect(samples("weir_upstream_paused") == ["{} 0"])
+  }
+
   @Test func aPaceThatIsTakenAwayLeavesItsCounters() throws {
     let metrics = try index().metrics(of: Self.destination())
     metrics.pace.paused(PauseReport(left: 5, begun: 1), at: Self.now)

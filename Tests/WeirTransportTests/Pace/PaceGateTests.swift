@@ -92,4 +92,28 @@ import WeirIO
     #expect(gate.takeReport(at: at(20)) == PauseReport(left: 0, begun: 2))
     #expect(gate.takeReport(at: at(20)) == nil)
   }
+
+  @Test func refusalsAreReported() throws {
+    var gate = PaceGate(PaceSettings(exactRate: 1, wait: 1.5), at: at(0))
+    func refuse(at seconds: Double) {
+      let arrival = gate.arrived(priority: 3, timeout: nil, isRetry: false, at: at(seconds)) { waiter("refused") }
+      guard case .refused = arrival else {
+        Issue.record("\(arrival)")
+        return
+      }
+    }
+    _ = gate.arrived(priority: 3, timeout: nil, isRetry: false, at: at(0)) { waiter("first") }
+    _ = try wait(&gate, "a", at: 0)
+    #expect(gate.takeReport(at: at(0)) == nil, "it waits")
+    refuse(at: 0)
+    refuse(at: 0.1)
+    #expect(gate.takeReport(at: at(0.2)) == PauseReport(left: 0, begun: 0, refused: 2))
+    #expect(gate.takeReport(at: at(0.2)) == nil, "they are told once")
+    gate.machine.answered(nil, pause: 4, at: at(0.5))
+    tell(gate.answers(at: at(1.5)))
+    #expect(heard.taken == ["a paused"])
+    #expect(gate.takeReport(at: at(1.5)) == PauseReport(left: 3, begun: 1, refused: 1))
+    refuse(at: 2)
+    #expect(gate.takeReport(at: at(2.5)) == PauseReport(left: 2, begun: 0, refused: 1))
+  }
 }
