@@ -150,7 +150,7 @@ private final class UpstreamObserver: DestinationObserver {
   func destination(_ destination: Destination, pause report: PauseReport) {
     metrics?.destination(destination, pause: report)
     let now = MonotonicTime.now
-    log.note(destination) { $0.paused(report, at: now) }
+    log.note(destination) { $0.paced(report, at: now) }
   }
 
   func destination(_ destination: Destination, endpoint event: EndpointEvent) { log.note(event, of: destination) }

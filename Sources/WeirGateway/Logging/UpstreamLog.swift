@@ -87,10 +87,15 @@ final class UpstreamLog: Sendable {
     case .limited(let count, let window):
       log.warn(
         "upstream limits requests", ["upstream": name, "count": .integer(count), "window": .seconds(window)])
-    case .paused(let seconds, let count, let window):
+    case .paused(let seconds, let count, let refused, let window):
       log.warn(
         "upstream asks for a pause",
-        ["upstream": name, "seconds": .seconds(seconds), "count": .integer(count), "window": .seconds(window)])
+        [
+          "upstream": name, "seconds": .seconds(seconds), "count": .integer(count), "refused": .integer(refused),
+          "window": .seconds(window),
+        ])
+    case .paced(let refused, let window):
+      log.warn("pace refuses requests", ["upstream": name, "refused": .integer(refused), "window": .seconds(window)])
     case .overloadIsOver(let seconds, let shed):
       log.info("overload is over", ["upstream": name, "seconds": .seconds(seconds), "shed": .integer(shed)])
     case .answersAgain(let seconds, let shed):
@@ -99,8 +104,8 @@ final class UpstreamLog: Sendable {
   }
 }
 
-/// The lines about one upstream that gets more requests than it answers in time, has ceased to answer or asks for pauses, or
-/// whose callers leave. There is at most one line of a kind in a window of time, with what happened since the line before.
+/// The lines about one upstream that gets more requests than it answers in time or its pace allows, has ceased to answer or
+/// asks for pauses, or whose callers leave. There is at most one line of a kind in a window of time, with what happened since the line before.
 struct UpstreamNotes: Sendable {
   /// In each case `window` is the seconds in which the line's events happened; nil for a single event, told at once.
   enum Line: Equatable, Sendable {
@@ -114,14 +119,16 @@ struct UpstreamNotes: Sendable {
     case gaveUp(count: Int, phase: AbandonedPhase, age: Double, window: Double?)
     /// Answers of 429.
     case limited(count: Int, window: Double?)
-    /// Pauses that began, and the seconds of the longest.
-    case paused(seconds: Double, count: Int, window: Double?)
+    /// Pauses that began, requests that were refused in pauses, and the most seconds that were left of a pause.
+    case paused(seconds: Double, count: Int, refused: Int, window: Double?)
+    /// Requests that the pace refused without a pause.
+    case paced(refused: Int, window: Double)
     case overloadIsOver(seconds: Double, shed: Int)
     case answersAgain(seconds: Double, shed: Int)
   }
 
   private enum Kind: CaseIterable {
-    case overloaded, silent, gaveUp, limited, paused
+    case overloaded, silent, gaveUp, limited, paused, paced
   }
 
   /// The events since a line, for the next one.
@@ -130,11 +137,13 @@ struct UpstreamNotes: Sendable {
     var offered = 0
     var served = 0
     var shed = 0
-    /// The seconds of the longest pause.
+    /// The most seconds that were left of a pause.
     var pause = 0.0
     var phases: [AbandonedPhase: Int] = [:]
     /// The ages of the first callers that gave up.
     var ages: [Double] = []
+
+    var isEmpty: Bool { count == 0 && shed == 0 }
   }
 
   private struct Window {
@@ -162,6 +171,8 @@ struct UpstreamNotes: Sendable {
   private var windows: [Kind: Window] = [:]
   private var overload: Trouble?
   private var silence: Trouble?
+  /// Whether the last report of the pace told of a pause that is not over.
+  private var isPaused = false
   /// The last report, and when it came.
   private var latest: OverloadReport?
   private var reported: MonotonicTime?
@@ -171,7 +182,7 @@ struct UpstreamNotes: Sendable {
   }
 
   /// Whether nothing is left to say.
-  var isEmpty: Bool { windows.isEmpty && overload == nil && silence == nil }
+  var isEmpty: Bool { windows.isEmpty && overload == nil && silence == nil && !isPaused }
 
   /// When to call ``timePassed(at:)`` at the latest.
   var nextEnd: MonotonicTime? {
@@ -194,11 +205,15 @@ struct UpstreamNotes: Sendable {
 
   mutating func limited(at now: MonotonicTime) -> [Line] { note(.limited, since: nil, at: now) { _ in } }
 
-  /// A pause has begun, or goes on.
-  mutating func paused(_ report: PauseReport, at now: MonotonicTime) -> [Line] {
-    guard report.begun > 0 else { return [] }
-    return note(.paused, since: nil, at: now) { tally in
+  /// A pause has begun, goes on or is over, or the pace has refused requests.
+  mutating func paced(_ report: PauseReport, at now: MonotonicTime) -> [Line] {
+    let isOfPause = isPaused || report.left > 0 || report.begun > 0
+    isPaused = report.left > 0
+    guard report.begun > 0 || report.refused > 0 else { return [] }
+    let before = MonotonicTime(nanoseconds: now.nanoseconds - Self.reportInterval)
+    return note(isOfPause ? .paused : .paced, since: isOfPause ? nil : before, at: now) { tally in
       tally.count += report.begun - 1
+      tally.shed += report.refused
       tally.pause = max(tally.pause, report.left)
     }
   }
@@ -234,8 +249,8 @@ struct UpstreamNotes: Sendable {
     var lines: [Line] = []
     for kind in Kind.allCases {
       guard let window = windows[kind], window.begin.advanced(bySeconds: length) <= now else { continue }
-      windows[kind] = window.tally.count == 0 ? nil : Window(begin: now)
-      if window.tally.count > 0 { lines.append(line(kind, window.tally, length)) }
+      windows[kind] = window.tally.isEmpty ? nil : Window(begin: now)
+      if !window.tally.isEmpty { lines.append(line(kind, window.tally, length)) }
     }
     return lines + endOverload(at: now)
   }
@@ -243,7 +258,7 @@ struct UpstreamNotes: Sendable {
   /// The lines of windows that have not ended. A time of trouble may go on after this process.
   func untold(at now: MonotonicTime) -> [Line] {
     Kind.allCases.compactMap { kind in
-      guard let window = windows[kind], window.tally.count > 0 else { return nil }
+      guard let window = windows[kind], !window.tally.isEmpty else { return nil }
       return line(kind, window.tally, now.seconds(since: window.begin))
     }
   }
@@ -280,7 +295,8 @@ struct UpstreamNotes: Sendable {
         count: tally.count, phase: tally.phases.max { $0.value < $1.value }?.key ?? .upstream,
         age: tally.ages.sorted()[tally.ages.count / 2], window: seconds)
     case .limited: .limited(count: tally.count, window: seconds)
-    case .paused: .paused(seconds: tally.pause, count: tally.count, window: seconds)
+    case .paused: .paused(seconds: tally.pause, count: tally.count, refused: tally.shed, window: seconds)
+    case .paced: .paced(refused: tally.shed, window: seconds ?? 0)
     }
   }
 

@@ -9,7 +9,7 @@ import WeirIO
   private enum Step {
     case gaveUp(AbandonedPhase, after: Double, at: Double, [String] = [])
     case limited(Double, [String] = [])
-    case paused(Double, left: Double, begun: Int, [String] = [])
+    case paced(Double, left: Double = 0, begun: Int = 0, refused: Int = 0, [String] = [])
     case report(Double, OverloadReport, [String] = [])
     case look(Double, [String] = [])
     /// When to look next.
@@ -191,9 +191,25 @@ import WeirIO
 
   @Test func pausesHaveALineWhenTheyBeginAndNotWhileTheyLast() {
     run([
-      .paused(0, left: 5, begun: 1, ["paused 5.0 1"]), .paused(1, left: 4, begun: 0), .paused(5, left: 0, begun: 0),
-      .paused(6, left: 2, begun: 1), .paused(8, left: 3, begun: 2), .look(10, ["paused 3.0 3 in 10.0"]),
+      .paced(0, left: 5, begun: 1, ["paused 5.0 1 0"]), .paced(1, left: 4), .paced(5),
+      .paced(6, left: 2, begun: 1), .paced(8, left: 3, begun: 2), .look(10, ["paused 3.0 3 0 in 10.0"]), .paced(11),
       .look(20), .isEmpty(true),
+    ])
+  }
+
+  @Test func theLineOfAPauseCountsWhatIsRefusedInIt() {
+    run([
+      .paced(0, left: 30, begun: 1, ["paused 30.0 1 0"]), .paced(1, left: 29, refused: 4),
+      .paced(2, left: 28, refused: 3), .look(10, ["paused 29.0 0 7 in 10.0"]), .look(20), .isEmpty(false),
+      // The last report of the pause has the refusals of its last second.
+      .paced(30, refused: 2, ["paused 0.0 0 2"]), .paced(31, refused: 1, ["paced 1 in 1.0"]), .look(41), .isEmpty(true),
+    ])
+  }
+
+  @Test func refusalsByTheRateAloneHaveTheirOwnLine() {
+    run([
+      .paced(0, refused: 5, ["paced 5 in 1.0"]), .paced(1, refused: 20), .paced(2, refused: 22), .next(10),
+      .look(10, ["paced 42 in 10.0"]), .look(20), .isEmpty(true),
     ])
   }
 
@@ -209,8 +225,9 @@ import WeirIO
       case .gaveUp(let phase, let seconds, let time, let texts):
         (lines, expected) = (notes.gaveUp(in: phase, after: seconds, at: Self.time(time)), texts)
       case .limited(let time, let texts): (lines, expected) = (notes.limited(at: Self.time(time)), texts)
-      case .paused(let time, let left, let begun, let texts):
-        (lines, expected) = (notes.paused(PauseReport(left: left, begun: begun), at: Self.time(time)), texts)
+      case .paced(let time, let left, let begun, let refused, let texts):
+        let report = PauseReport(left: left, begun: begun, refused: refused)
+        (lines, expected) = (notes.paced(report, at: Self.time(time)), texts)
       case .report(let time, let report, let texts):
         (lines, expected) = (notes.report(report, at: Self.time(time)), texts)
       case .look(let time, let texts): (lines, expected) = (notes.timePassed(at: Self.time(time)), texts)
@@ -240,8 +257,9 @@ import WeirIO
     case .gaveUp(let count, let phase, let age, let window):
       return "gave up \(count) \(phase) \(tenth(age))" + (window.map { " in \(tenth($0))" } ?? "")
     case .limited(let count, let window): return "limited \(count)" + (window.map { " in \(tenth($0))" } ?? "")
-    case .paused(let seconds, let count, let window):
-      return "paused \(tenth(seconds)) \(count)" + (window.map { " in \(tenth($0))" } ?? "")
+    case .paused(let seconds, let count, let refused, let window):
+      return "paused \(tenth(seconds)) \(count) \(refused)" + (window.map { " in \(tenth($0))" } ?? "")
+    case .paced(let refused, let window): return "paced \(refused) in \(tenth(window))"
     case .overloadIsOver(let seconds, let shed): return "over \(tenth(seconds)) \(shed)"
     case .answersAgain(let seconds, let shed): return "answers \(tenth(seconds)) \(shed)"
     }
