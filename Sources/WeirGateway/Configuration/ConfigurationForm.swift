@@ -34,6 +34,17 @@ struct ConfigurationForm<Value>: Sendable {
       read: { $0.isOff ? .some(nil) : form.read($0).map(Optional.some) })
   }
 
+  /// The same form, with a problem of its own for scalars that are easily written in place of a value.
+  func refusing(_ problem: @escaping @Sendable (YAMLScalar.Value) -> String?) -> Self {
+    Self(shape, text: text) { [read] reader in
+      guard case .scalar(let scalar) = reader.node.content, let text = problem(scalar.value) else {
+        return read(reader)
+      }
+      reader.report(text)
+      return nil
+    }
+  }
+
   /// A value that problems don't show.
   var hidden: Self { Self(shape, text: { _ in nil }, read: { [read] in read($0.hidingValues) }) }
 

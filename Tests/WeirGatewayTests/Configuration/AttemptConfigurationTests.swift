@@ -63,7 +63,10 @@ import WeirTransport
     arguments: [
       ("attemptTimeout: 9ms", ["4:21: routes[0].attemptTimeout: must be 0.01s to 86400s"]),
       ("attemptTimeout: 2d", ["4:21: routes[0].attemptTimeout: must be 0.01s to 86400s"]),
-      ("attemptTimeout: off", ["4:21: routes[0].attemptTimeout: \(duration) the string \"off\""]),
+      (
+        "attemptTimeout: off",
+        ["4:21: routes[0].attemptTimeout: leave the key out; without it attempts have no time of their own"]
+      ),
       ("attemptTimeout: 30s", ["4:21: routes[0].attemptTimeout: must be less than the route's timeout, 30s"]),
       (
         "timeout: 2s\n    attemptTimeout: 2500ms",
@@ -137,6 +140,16 @@ import WeirTransport
     let key = try #require(line.split(separator: ":").first)
     #expect(
       Configuration.problems(of: Self.text(line)) == ["4:5: routes[0].\(key): unknown key; it belongs into retry"])
+  }
+
+  @Test(arguments: [
+    ("attemptTimeout", "it belongs into the route, beside timeout"),
+    ("perTryTimeout", "it is attemptTimeout, beside timeout"),
+  ])
+  func theTimeOfAttemptsIsNoKeyOfRetry(key: String, hint: String) {
+    #expect(
+      Configuration.problems(of: Self.text("retry: {limit: 1, \(key): 1s}"))
+        == ["4:23: routes[0].retry.\(key): unknown key; \(hint)"])
   }
 
   @Test func theTimeOfAttemptsBelongsIntoRoutes() {

@@ -57,7 +57,10 @@ import WeirTransport
     arguments: [
       ("on", "11: routes[0].pace: \(mapping) the string \"on\"; write {} for the defaults"),
       ("false", "11: routes[0].pace: \(mapping) the boolean false; write off"),
-      ("50/s", "11: routes[0].pace: \(mapping) the string \"50/s\""),
+      ("50/s", "11: routes[0].pace: is a rate alone; write { rate: 50/s }"),
+      ("5/h", "11: routes[0].pace: is a rate alone; write { rate: 5/h }"),
+      ("50/d", "11: routes[0].pace: \(mapping) the string \"50/d\""),
+      ("50", "11: routes[0].pace: \(mapping) the number 50"),
       ("{rate: 50}", "18: routes[0].pace.rate: \(rate) the number 50"),
       ("{rate: 50/d}", "18: routes[0].pace.rate: \(rate) the string \"50/d\""),
       ("{rate: 1.5/s}", "18: routes[0].pace.rate: \(rate) the string \"1.5/s\""),

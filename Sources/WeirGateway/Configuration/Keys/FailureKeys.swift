@@ -5,7 +5,13 @@ import WeirTransport
 // The limits on the attempts at an upstream. Each has its defaults; a key changes one of them.
 
 extension RouteRetryRules {
-  static let form: ConfigurationForm<RouteRetryRules> = ConfigurationMapping(RouteRetryRules()) {
+  static let form: ConfigurationForm<RouteRetryRules> = ConfigurationMapping(
+    RouteRetryRules(),
+    misplaced: [
+      "attemptTimeout": "it belongs into the route, beside timeout",
+      "perTryTimeout": "it is attemptTimeout, beside timeout",
+    ]
+  ) {
     Key("limit", .integer(0...10), \.limit, "attempts after the first")
     Key("statusCodes", .set(of: statusCode), \.statusCodes, "responses that are retried, besides failed connections")
     Key(
@@ -190,6 +196,9 @@ extension PaceSettings {
       }
     }
     return pace
+  }.refusing { value in
+    guard case .string(let text) = value, RequestRate.kind.read(value) != nil else { return nil }
+    return "is a rate alone; write { rate: \(text) }"
   }
 
   private static let perSecond = RequestRate.form.map { Double($0.count) / Double($0.period) }

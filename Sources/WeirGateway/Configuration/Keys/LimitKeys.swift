@@ -47,7 +47,7 @@ extension RequestRate {
   private static let mostPerSecond = RateLimit.mostPerSecond
 
   /// `100/s`, `1000/m`, `5/h`.
-  private static let kind = ConfigurationKind<RequestRate>(name: "a rate such as 100/s, 1000/m or 5/h") { scalar in
+  static let kind = ConfigurationKind<RequestRate>(name: "a rate such as 100/s, 1000/m or 5/h") { scalar in
     guard case .string(let text) = scalar else { return nil }
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count == 2, !parts[0].isEmpty, parts[0].utf8.allSatisfy(\.isDigit) else { return nil }

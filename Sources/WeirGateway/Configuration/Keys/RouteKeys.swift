@@ -165,7 +165,7 @@ struct ReadRoute {
       the head of a response that streams
       """)
     Key(
-      "attemptTimeout", .seconds(0.01...longestTimeout), \.route.attemptTimeout,
+      "attemptTimeout", attemptTimeout, \.route.attemptTimeout,
       """
       less than `timeout`; from the first connect or byte of an attempt to the head of its response, without the times in \
       which the upstream waits for the request's body. An attempt that is late has timed out: it is retried, or the answer \
@@ -197,6 +197,10 @@ struct ReadRoute {
     reader.read(as: .duration) {
       $0 > .zero && $0 <= .seconds(longestTimeout) ? nil : "must be more than 0 and at most 1 day"
     }
+  }
+
+  private static let attemptTimeout = ConfigurationForm<Double>.seconds(0.01...longestTimeout).refusing {
+    $0 == .string("off") ? "leave the key out; without it attempts have no time of their own" : nil
   }
 
   /// A day, in seconds.
