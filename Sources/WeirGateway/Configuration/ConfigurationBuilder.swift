@@ -98,10 +98,7 @@ private struct ConfigurationBuilder {
       upstream.report("is its own fallback")
     }
     if let upstream = route.upstream { compare(route, upstream, given) }
-    if let retry = given.fitting("retry") {
-      let hasCredential = route.credential != nil || route.upstreams.contains { entry($0)?.credential != nil }
-      route.retry.warnOfIdleness(in: route, hasCredential: hasCredential, retry)
-    }
+    route.retry.warn(in: route, to: route.upstreams.map(entry), given)
     credentials.compare(route, given, entry: entry)
     return route
   }

@@ -237,4 +237,65 @@ import WeirTransport
   func causesRuleOutKeys(retry: String, warning: String) throws {
     #expect(try Self.warnings("http://h", retry, "") == ["f:7:\(warning)"])
   }
+
+  private static let silent = ", {name: w, endpoints: ['127.0.0.1:1'], silenceTimeout: 1s}"
+
+  /// Upstreams to which a route leads, further entries, keys of the route, and whether an attempt can time out there.
+  @Test(
+    arguments: [
+      ("'http://h'", "", "timeout: 5s", false), ("'http://h'", "", "silenceTimeout: off", false),
+      ("'http://h'", "", "streaming: true", false), ("u", "", "timeout: 5s", false),
+      ("w", silent, "silenceTimeout: off", false), (both, silent, "timeout: 5s", false),
+      ("'http://h'", "", "attemptTimeout: 1s", true), ("'http://h'", "", "silenceTimeout: 1s", true),
+      ("w", silent, "timeout: 5s", true), ("[{name: u}, {name: w}]", silent, "timeout: 5s", true),
+      ("u", silent, "fallback: {upstream: w}", true), ("u", "", "attemptTimeout: 1s", true),
+    ])
+  func withoutTimesNothingTimesOut(upstream: String, entry: String, line: String, canTimeOut: Bool) throws {
+    for (causes, isSole) in [("timeout", true), ("timeout, status", true), ("timeout, lost", false)] {
+      let text = """
+        upstreams: [{name: u, endpoints: ['127.0.0.1:1']}, {name: v, endpoints: ['127.0.0.1:1']}\(entry)]
+        routes:
+          - {name: all, match: {path: /all}, upstream: [{name: u}, {name: v}\(entry.isEmpty ? "" : ", {name: w}")]}
+          - {name: r, upstream: \(upstream), \(line), retry: {limit: 1, statusCodes: [], causes: [\(causes)]}}
+        """
+      let warnings = try Configuration(parsing: Array(text.utf8), file: "f").warnings.map { $0.description(file: "f") }
+      let idle = "nothing can time out; give attemptTimeout or silenceTimeout, or other causes"
+      let told = warnings.filter { $0.hasSuffix("routes[1].retry: retries nothing: \(idle)") }
+      #expect(told.count == (isSole && !canTimeOut ? 1 : 0), "\(causes): \(warnings)")
+    }
+  }
+
+  private static let crowded = "leaves no room for a second attempt"
+
+  /// Only times that leave no room for two attempts are warned of, and only if a late one would be retried.
+  @Test(
+    arguments: [
+      ("{limit: 1}", "attemptTimeout: 16s", "30s"), ("{limit: 3}", "attemptTimeout: 1501ms, timeout: 3s", "3s"),
+      ("{limit: 1, causes: [timeout]}", "timeout: 2s, attemptTimeout: 1.5s", "2s"),
+      ("{limit: 1, causes: [connect, timeout]}", "timeout: 300ms, attemptTimeout: 200ms", "300ms"),
+      ("{limit: 1}", "attemptTimeout: 15s", nil), ("{limit: 3}", "attemptTimeout: 1100ms, timeout: 2.2s", nil),
+      ("{limit: 1}", "attemptTimeout: 0.1s, timeout: 0.2s", nil), ("{limit: 10}", "attemptTimeout: 14s", nil),
+      ("{limit: 1, causes: [connect, lost]}", "attemptTimeout: 29s", nil), ("{limit: 1}", "timeout: 1s", nil),
+      ("{keptBytes: 1}", "attemptTimeout: 29s, \(fallback)", nil),
+    ] as [(String, String, String?)])
+  func twoAttemptsFitIntoTheTimeout(retry: String, times: String, timeout: String?) throws {
+    let line = times.replacing(", ", with: "\n    ")
+    let warnings = try Self.warnings("http://h", retry, line)
+    let expected = timeout.map { "routes[1].attemptTimeout: the route's timeout, \($0), \(Self.crowded)" }
+    #expect(warnings.filter { $0.contains(Self.crowded) }.count == (expected == nil ? 0 : 1), "\(warnings)")
+    if let expected { #expect(warnings.contains { $0.hasSuffix(expected) }, "\(warnings)") }
+  }
+
+  @Test(
+    arguments: [
+      ("{limit: 1, keptBytes: 1001}", "bodyBytes: 1000", true),
+      ("{keptBytes: 1001}", "bodyBytes: 1000\n    \(fallback)", true),
+      ("{limit: 1, keptBytes: 1000}", "bodyBytes: 1000", false), ("{limit: 1}", "bodyBytes: 1000", false),
+      ("{limit: 1, keptBytes: 16777216}", "", false),
+    ])
+  func bodiesThatNeverComeAreNotKept(retry: String, line: String, isWarnedOf: Bool) throws {
+    let text = "routes[1].retry.keptBytes: is more than the route's bodyBytes, 1000; larger bodies get 413"
+    let warnings = try Self.warnings("http://h", retry, line).map { $0.drop { $0 != " " }.dropFirst() }
+    #expect(warnings == (isWarnedOf ? [text[...]] : []))
+  }
 }

@@ -62,16 +62,27 @@ extension RouteRetryRules {
     }
   }
 
-  /// Warns if nothing is ever retried, which is hardly intended. Without a limit some keys serve other parts of the route.
+  /// Warns of what is hardly intended: that nothing is ever retried, or that a key has no effect.
   ///
-  /// - Parameter hasCredential: Whether requests of the route get credentials.
-  func warnOfIdleness(in route: Route, hasCredential: Bool, _ reader: ConfigurationReader) {
-    guard let text = idleness else { return }
-    if limit == 0 {
+  /// - Parameter entries: The entry of each upstream of the route; nil for a URL.
+  func warn(in route: Route, to entries: [NamedUpstream?], _ given: ConfigurationGiven) {
+    guard let reader = given.fitting("retry") else { return }
+    let silences = entries.map { route.silenceTimeout ?? $0?.connection.silenceTimeout ?? 0 }
+    let canTimeOut = route.attemptTimeout != nil || silences.contains { $0 > 0 }
+    if let text = idleness(canTimeOut: canTimeOut) {
+      let hasCredential = route.credential != nil || entries.contains { $0?.credential != nil }
       let keys = Set(reader.entries()?.map(\.key) ?? []).subtracting(["limit"])
-      if !keys.isEmpty, keys.isSubset(of: Self.otherUses(in: route, hasCredential: hasCredential)) { return }
+      let uses = limit == 0 ? Self.otherUses(in: route, hasCredential: hasCredential) : []
+      if keys.isEmpty || !keys.isSubset(of: uses) { return reader.warn("retries nothing: \(text)") }
+    } else if causes.contains(.timeout),
+      let both = route.attemptTimeout.flatMap({ ConfigurationDuration.duration(seconds: 2 * $0) }), both > route.timeout
+    {
+      let timeout = ConfigurationDuration.text(seconds: route.timeout / .seconds(1))
+      given["attemptTimeout"]?.warn("the route's timeout, \(timeout), leaves no room for a second attempt")
     }
-    reader.warn("retries nothing: \(text)")
+    if let most = route.bodyBytes, keptBytes > most {
+      reader.child("keptBytes")?.warn("is more than the route's bodyBytes, \(most); larger bodies get 413")
+    }
   }
 
   /// The keys that have an effect without a limit.
@@ -83,10 +94,14 @@ extension RouteRetryRules {
   }
 
   /// Why nothing is ever retried; nil if something may be.
-  private var idleness: String? {
+  ///
+  /// - Parameter canTimeOut: Whether attempts have a time that may be over before that of the request.
+  private func idleness(canTimeOut: Bool) -> String? {
     if limit == 0 { return "limit is 0, its default; give a limit such as 2" }
     if methods.isEmpty, !idempotencyKey { return "methods is empty; without the key, idempotent methods are retried" }
     if causes == [.status], statusCodes.isEmpty { return "causes has status alone, and statusCodes is empty" }
+    let possible = causes.subtracting(canTimeOut ? [] : [.timeout]).subtracting(statusCodes.isEmpty ? [.status] : [])
+    if possible.isEmpty { return "nothing can time out; give attemptTimeout or silenceTimeout, or other causes" }
     guard let budget, budget.ratio == 0, budget.minimumPerSecond * budget.window + budget.burst < 1 else { return nil }
     return "its budget never comes to one retry; give it a ratio or more per second"
   }
