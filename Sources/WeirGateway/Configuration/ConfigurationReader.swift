@@ -234,7 +234,7 @@ extension ConfigurationReader {
     kind.name += alternative
     let duration = read(as: kind) {
       if range.contains($0 / .seconds(1)) { return nil }
-      let bounds = [range.lowerBound, range.upperBound].map { ConfigurationDuration.text($0) + "s" }
+      let bounds = [range.lowerBound, range.upperBound].map { ConfigurationDuration.text(seconds: $0) }
       return "must be \(bounds[0]) to \(bounds[1])\(alternative)"
     }
     return duration.map { $0 / .seconds(1) }

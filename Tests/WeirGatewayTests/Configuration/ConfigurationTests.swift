@@ -149,7 +149,7 @@ import Weir
       "2:14: routes[0].timeout: expected a duration such as 30s, 500ms or 1m30s, found the string \"-1s\""
     ),
     ("streaming: 1", "2:16: routes[0].streaming: expected true or false, found the number 1"),
-    ("silenceTimeout: 2h", "2:21: routes[0].silenceTimeout: must be 0.1s to 3600s or off"),
+    ("silenceTimeout: 2h", "2:21: routes[0].silenceTimeout: must be 100ms to 1h or off"),
     ("timeout: 2d", "2:14: routes[0].timeout: must be more than 0 and at most 1 day"),
     (
       "timeout: .nan", "2:14: routes[0].timeout: expected a duration such as 30s, 500ms or 1m30s, found the number .nan"
@@ -223,11 +223,11 @@ import Weir
     ),
     ("hedge: {quantile: 2}", "2:23: routes[0].hedge.quantile: must be 0.5 to 0.999"),
     ("circuitBreaker: {failureRatio: 0}", "2:36: routes[0].circuitBreaker.failureRatio: must be 0.01 to 1"),
-    ("overload: {wait: 61s}", "2:22: routes[0].overload.wait: must be 0.01s to 60s"),
+    ("overload: {wait: 61s}", "2:22: routes[0].overload.wait: must be 10ms to 60s"),
     ("overload: {waitOverloaded: 2s}", "2:32: routes[0].overload.waitOverloaded: must be at most wait, 1.5s"),
     ("overload: {minimum: 9, initial: 8}", "2:37: routes[0].overload.initial: must be at least minimum, 9"),
     ("overload: {tolerance: 1}", "2:27: routes[0].overload.tolerance: must be 1.1 to 100"),
-    ("overload: {silence: 100ms}", "2:25: routes[0].overload.silence: must be 0.5s to 60s or off"),
+    ("overload: {silence: 100ms}", "2:25: routes[0].overload.silence: must be 500ms to 60s or off"),
     ("overload: 5", "2:15: routes[0].overload: expected a mapping (key: value) or off, found the number 5"),
     ("hedge: {after: 30s}", "2:20: routes[0].hedge.after: must be less than the route's timeout, 30s"),
     ("match: {host: 'a..b'}", "2:19: routes[0].match.host: \"a..b\" is not a host name"),

@@ -246,19 +246,19 @@ import WeirTestSupport
       ),
       (
         "oauth2: {tokenURL: 'https://h/t', clientID: b, refreshBefore: 2h}",
-        ["1:87: credentials[0].oauth2.refreshBefore: must be 0.1s to 3600s"]
+        ["1:87: credentials[0].oauth2.refreshBefore: must be 100ms to 1h"]
       ),
       (
         "oauth2: {tokenURL: 'https://h/t', clientID: b, lifetime: 0s}",
-        ["1:82: credentials[0].oauth2.lifetime: must be 1s to 31536000s"]
+        ["1:82: credentials[0].oauth2.lifetime: must be 1s to 365d"]
       ),
       (
         "oauth2: {tokenURL: 'https://h/t', clientID: b, timeout: 61s}",
-        ["1:81: credentials[0].oauth2.timeout: must be 0.1s to 60s"]
+        ["1:81: credentials[0].oauth2.timeout: must be 100ms to 60s"]
       ),
       (
         "oauth2: {tokenURL: 'https://h/t', clientID: b, wait: 0s}",
-        ["1:78: credentials[0].oauth2.wait: must be 0.01s to 60s"]
+        ["1:78: credentials[0].oauth2.wait: must be 10ms to 60s"]
       ),
       (
         "oauth2: {tokenURL: 'http://[::1]:1/t', clientID: b, tls: {}}",

@@ -21,7 +21,7 @@ import Weir
         + "write {} for the defaults"
     ),
     ("overload: {silence: false}", silence + duration + "the boolean false"),
-    ("overload: {silence: 0}", silence + "must be 0.5s to 60s or off"),
+    ("overload: {silence: 0}", silence + "must be 500ms to 60s or off"),
   ])
   func onAndOffInOtherWords(key: String, text: String) {
     let found = problems("routes:\n  - name: a\n    upstream: http://h\n    \(key)\n")

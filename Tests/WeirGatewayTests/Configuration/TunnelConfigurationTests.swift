@@ -38,7 +38,7 @@ import Testing
       ("[a/b/c]", "2:47: routes[0].upgrade[0]: \(form)"), ("[\"\"]", "2:47: routes[0].upgrade[0]: \(form)"),
       ("[H2C]", "2:47: routes[0].upgrade[0]: \(otherHTTP)"), ("[HTTP/2.0]", "2:47: routes[0].upgrade[0]: \(otherHTTP)"),
       ("{protocols: [a], limit: 0}", "2:70: routes[0].upgrade.limit: must be 1 to 100000"),
-      ("{protocols: [a], idleTimeout: 2d}", "2:76: routes[0].upgrade.idleTimeout: must be 0.1s to 86400s"),
+      ("{protocols: [a], idleTimeout: 2d}", "2:76: routes[0].upgrade.idleTimeout: must be 100ms to 1d"),
       (
         "{protocols: [a], idle: 2}",
         "2:63: routes[0].upgrade.idle: unknown key; known keys are idleTimeout, limit, protocols"

@@ -86,7 +86,7 @@ import WeirServer
     ),
     ("port: 3", "4:5: listeners[0].port: unknown key; give address, such as 127.0.0.1:8080"),
     ("limits: {targetBytes: 1}", "4:27: listeners[0].limits.targetBytes: must be 1024 to 65536"),
-    ("timeouts: {idle: 0s}", "4:22: listeners[0].timeouts.idle: must be 0.1s to 3600s"),
+    ("timeouts: {idle: 0s}", "4:22: listeners[0].timeouts.idle: must be 100ms to 1h"),
   ])
   func problemsSayWhatToWrite(_ line: String, _ problem: String) {
     #expect(problems(line) == [problem])

@@ -19,8 +19,8 @@ extension ResolveSettings {
       "[2001:db8::2]:53"]`
       """, missing: .words("those of the system"))
   }.form { settings, given in
-    let minimum = ConfigurationDuration.text(settings.minimum)
-    given.require("maximum", &settings.maximum, atLeast: settings.minimum, "minimum, \(minimum)s")
+    let minimum = ConfigurationDuration.text(seconds: settings.minimum)
+    given.require("maximum", &settings.maximum, atLeast: settings.minimum, "minimum, \(minimum)")
     return settings
   }
 
@@ -109,8 +109,8 @@ extension OutlierSettings {
       "maximumShare", .number(EndpointSettings.shares), \.maximumShare,
       "of the endpoints of one priority, rounded down")
   }.formOrOff(on: "it is on by default: leave the key out, or write {}") { settings, given in
-    let ejectFor = ConfigurationDuration.text(settings.ejectFor)
-    given.require("longest", &settings.longest, atLeast: settings.ejectFor, "ejectFor, \(ejectFor)s")
+    let ejectFor = ConfigurationDuration.text(seconds: settings.ejectFor)
+    given.require("longest", &settings.longest, atLeast: settings.ejectFor, "ejectFor, \(ejectFor)")
     return settings
   }
 }
@@ -142,8 +142,8 @@ extension EndpointCheck {
       "bad checks in a row: the endpoint gets no requests")
     Key("healthyAfter", .integer(CheckThresholds.range), \.thresholds.healthyAfter, "good ones: it gets requests again")
   }.formOrOff { check, given in
-    let interval = ConfigurationDuration.text(check.interval)
-    given.require("timeout", &check.timeout, atMost: check.interval, "interval, \(interval)s")
+    let interval = ConfigurationDuration.text(seconds: check.interval)
+    given.require("timeout", &check.timeout, atMost: check.interval, "interval, \(interval)")
     return check
   }
 

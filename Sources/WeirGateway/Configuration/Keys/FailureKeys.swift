@@ -116,8 +116,8 @@ extension RouteBackoff {
       "maximum", .seconds(times), \.maximum, "at least `base`; no delay of these is longer",
       missing: .ownOr("`base` if that is more"))
   }.form { backoff, given in
-    let base = ConfigurationDuration.text(backoff.base)
-    given.require("maximum", &backoff.maximum, atLeast: backoff.base, "base, \(base)s")
+    let base = ConfigurationDuration.text(seconds: backoff.base)
+    given.require("maximum", &backoff.maximum, atLeast: backoff.base, "base, \(base)")
     return backoff
   }
 
@@ -174,8 +174,8 @@ extension OverloadSettings {
       are all your own
       """)
   }.formOrOff(on: "it is on by default: leave the key out, or write {}") { settings, given in
-    let wait = ConfigurationDuration.text(settings.wait)
-    given.require("waitOverloaded", &settings.waitOverloaded, atMost: settings.wait, "wait, \(wait)s")
+    let wait = ConfigurationDuration.text(seconds: settings.wait)
+    given.require("waitOverloaded", &settings.waitOverloaded, atMost: settings.wait, "wait, \(wait)")
     given.require("initial", &settings.initial, atLeast: settings.minimum, "minimum, \(settings.minimum)")
     return settings
   }

@@ -284,7 +284,8 @@ struct ReadRoute {
     var limit = (name: "timeout", seconds: route.timeout / .seconds(1))
     func check(_ seconds: Double, _ reader: ConfigurationReader?) {
       guard seconds >= limit.seconds else { return }
-      reader?.report("must be less than the route's \(limit.name), \(ConfigurationDuration.text(limit.seconds))s")
+      reader?.report(
+        "must be less than the route's \(limit.name), \(ConfigurationDuration.text(seconds: limit.seconds))")
     }
     if let seconds = route.attemptTimeout {
       check(seconds, given.fitting("attemptTimeout"))
