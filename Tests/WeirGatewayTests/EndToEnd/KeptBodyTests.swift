@@ -311,26 +311,6 @@ extension GatewayRig {
   fileprivate var replayBytes: Double? { sample("weir_gateway_replay_bytes") }
 }
 
-/// Bytes of which no two blocks are the same.
-private enum TestedBytes {
-  private static let block: [UInt8] = {
-    var random = SeededRandom(seed: 11)
-    return (0..<8192).flatMap { _ in withUnsafeBytes(of: random.next()) { Array($0) } }
-  }()
-
-  static func make(_ count: Int) -> [UInt8] {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(count + block.count)
-    while bytes.count < count { bytes += [UInt8(truncatingIfNeeded: bytes.count >> 16)] + block.dropFirst() }
-    return Array(bytes.prefix(count))
-  }
-
-  /// Faster than `==` without optimization.
-  static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
-    left.count == right.count && memcmp(left, right, left.count) == 0
-  }
-}
-
 extension RawClient {
   /// Sends a request with a body.
   fileprivate func post(_ body: [UInt8], isChunked: Bool, method: String = "POST", _ fields: String = "") {
