@@ -43,6 +43,7 @@ struct Listings {
   func limits() -> SessionConfiguration {
     var configuration = SessionConfiguration.default
     configuration.timeoutIntervalForResource = 10
+    configuration.attemptTimeout = 3
     configuration.timeoutIntervalForRequest = 5
     configuration.connectTimeout = 2
     configuration.admissionTimeout = 1
@@ -56,6 +57,7 @@ struct Listings {
   func steered() -> Session {
     var configuration = SessionConfiguration.default
     configuration.timeoutIntervalForResource = 10
+    configuration.attemptTimeout = 3
     configuration.circuitBreaker = CircuitBreaker(failureRatio: 0.5, minimumRequests: 20)
     configuration.announcesAttempts = .standard
     return Session(configuration: configuration, interceptor: RetryPolicy.recommended())

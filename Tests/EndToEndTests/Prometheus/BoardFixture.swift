@@ -62,8 +62,10 @@ struct BoardFixture {
           and sum(weir_gateway_requests_total{route="dead"}) >= \(waves * Traffic.deadRequests)
         """
       try await eventually(seen) { try await prometheus.value(seen) != nil }
-      for expression in counted where try await prometheus.query(expression).isEmpty { return nil }
-      return try await prometheus.value("vector(time())")
+      // At one time, as a token that is not used any more soon has no expiry.
+      guard let time = try await prometheus.value("vector(time())") else { return nil }
+      for expression in counted where try await prometheus.query(expression, at: time).isEmpty { return nil }
+      return time
     }
   }
 

@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 import Weir
 import WeirCurl
+import WeirIO
 import WeirMetrics
 import WeirTransport
 
@@ -45,6 +46,8 @@ import WeirTransport
     report.probes.faster = 1
     metrics.overload(report)
     for state in CircuitState.allCases { metrics.circuit(entered: state) }
+    metrics.pace.waited(1)
+    metrics.pace.paused(PauseReport(left: 1, begun: 1), at: .now)
     metrics.openConnections.add(1, ordering: .relaxed)
   }
 
@@ -71,12 +74,12 @@ import WeirTransport
 
   private static let ofOne = [
     "weir_retry_budget_available", "weir_concurrency_limit", "weir_concurrency_used", "weir_baseline_seconds",
-    "weir_service_rate", "weir_overload_state", "weir_circuit_state",
+    "weir_service_rate", "weir_overload_state", "weir_circuit_state", "weir_upstream_paused",
   ]
 
   private func checkFamilies(limit: Int, _ page: String) {
     let families = registry.metrics.filter { $0.labels.contains("server_address") }
-    #expect(families.count == 38)
+    #expect(families.count == 41)
     let shown = addresses(page)
     for family in families {
       let addresses = shown[family.kind == .histogram ? "\(family.name)_count" : family.name] ?? []
