@@ -23,7 +23,6 @@ extension Forwarding: ExchangeRun {
   private func makeAttempt(_ number: Int) -> Attempt {
     let attempt = Attempt(transport: plan.transport, exchange: self, number: number)
     attempt.delegate = self
-    if let seconds = outgoing?.route.attemptTimeout { attempt.limit(to: seconds) }
     return attempt
   }
 
@@ -135,6 +134,7 @@ extension Forwarding: AttemptDelegate {
       let key = hash(by: outgoing.route.balanceKey)
       guard attempt.findEndpoint(by: choice, at: destination, key: key) else { return withoutEndpoint(attempt) }
     }
+    if let seconds = outgoing.route.attemptTimeout { attempt.limit(to: seconds) }
     attempt.hopStarts()
     if case .none = outgoing.body {
     } else if !attemptRewindsBody(attempt) {
@@ -219,7 +219,7 @@ extension Forwarding: AttemptDelegate {
     if outgoing.route.route.streaming ?? framing.isEventStream { streamBegins(by: outgoing.route) }
     exchange.begin(status: status, fields: fields, length: isRecoded ? .chunked : length)
     // The head is sent at the end of the turn.
-    if body.keepsMore { exchange.loop.atEndOfTurn { [self] in keepNoMore() } }
+    if keepsBody { exchange.loop.atEndOfTurn { [self] in keepNoMore() } }
   }
 
   /// Adds the fields that end a response's head: those of the route's rules, and those that a status asks for.
@@ -233,7 +233,7 @@ extension Forwarding: AttemptDelegate {
 
   func attempt(_ attempt: Attempt, didReceiveBody bytes: UnsafeRawBufferPointer) -> Flow {
     if machine.stage.isEnding { return .stop }
-    if body.keepsMore { keepNoMore() }
+    if keepsBody { keepNoMore() }
     if let coder { return code(bytes, by: coder, attempt) }
     attempt.handedOn(bytes.count)
     if !exchange.write(bytes) { awaitClient(attempt) }

@@ -9,7 +9,10 @@ extension Forwarding {
   func takeBody(within seconds: Double) {
     let timer = LoopTimer()
     body.timer = timer
-    if let outgoing { body.keep(outgoing.keptBytes, of: outgoing.route.replay) }
+    if let outgoing {
+      body.keep(outgoing.keptBytes, of: outgoing.route.replay)
+      keepsBody = body.keepsMore
+    }
     exchange.bodyReader = self
     guard body.isGathering, body.timer != nil else { return }
     exchange.loop.schedule(timer, at: exchange.loop.turnTime.advanced(bySeconds: seconds), handler: self)

@@ -89,7 +89,7 @@ extension Forwarding {
     isOver = true
     exchange.forgetCallbacks()
     bodyIsOver()
-    if body.keepsMore { body.drop() }
+    if keepsBody { body.drop() }
     if coder != nil { dropCoder() }
     dropDecoder()
     leaveTunnelPlace()

@@ -61,6 +61,8 @@ final class Forwarding {
   private(set) lazy var hedgeTimer = LoopTimer()
 
   @exclusivity(unchecked) var body = IncomingBody()
+  /// Whether more of the body may be kept than of every one.
+  @exclusivity(unchecked) var keepsBody = false
   /// Codes or decodes the response's body; nil if it passes unchanged.
   @exclusivity(unchecked) var coder: BodyCoder?
   /// Set once the response has waited for its client.
@@ -226,7 +228,7 @@ final class Forwarding {
 
   func beginExchange(by route: RoutePlan) {
     exchange.loop.schedule(deadlineTimer, at: tally.deadline, handler: self)
-    if route.controls.pace != nil { admission.deadline = tally.deadline }
+    if route.controls.pace != nil { admission.limitWaits(to: tally.deadline) }
     observer?.exchangeBegan(self)
     if !waitsForEndpoints(of: route) { perform(machine.begin()) }
   }

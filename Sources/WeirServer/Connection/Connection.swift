@@ -250,7 +250,9 @@ extension Connection: EventHandler, TimerHandler {
       return false
     case .wait:
       // Reading stopped for the body, whose end was there already. A client that leaves must be noticed.
-      if machine.request == .complete, machine.phase == .open, unread < ConnectionMachine.heldInput { setReading(true) }
+      if !isReading, machine.request == .complete, machine.phase == .open, unread < ConnectionMachine.heldInput {
+        setReading(true)
+      }
       return false
     }
     return true

@@ -28,8 +28,10 @@ extension Attempt {
   private func askForTurn(
     _ settings: PaceSettings, at destination: DestinationState, isRetry: Bool, _ now: MonotonicTime
   ) -> Bool {
-    let patience = min(admission.patience(at: now), settings.boundedWait - admission.waitedForPace)
-    let isPromised = admission.takePromise()
+    let use = admission.use(of: destination)
+    let latest = min(admission.callerLeaves ?? use.deadline, use.deadline)
+    let patience = min(latest.seconds(since: now), settings.boundedWait - use.waited)
+    let isPromised = use.takePromise()
     let (arrival, wake) = destination.askPace(
       settings, order: controls.order, priority: admission.pacePriority, timeout: patience,
       isRetry: isRetry || isPromised, isPromised: isPromised, at: now, turnWaiter)
@@ -85,7 +87,7 @@ extension Attempt {
     guard machine.awaits(question), let turn, let since = turn.waitsSince else { return }
     turn.waitsSince = nil
     let seconds = MonotonicTime.now.seconds(since: since)
-    admission.waitedForPace += seconds
+    if let destination = lease.destination { admission.use(of: destination).waited += seconds }
     exchange.observer?.exchange(exchange, waitedForPace: seconds)
     guard let refusal else { return askForSlot() }
     self.turn = nil
@@ -94,7 +96,9 @@ extension Attempt {
   }
 
   /// The attempt has its turn from its beginning, as it starts beside another one.
-  func takesRivalTurn() { turn = admission.rivalTurn.take().map { PaceTurn($0) } }
+  func takesRivalTurn() {
+    turn = lease.destination.flatMap { admission.use(of: $0).takeRivalTurn() }.map { PaceTurn($0) }
+  }
 
   /// Gives a turn back with which nothing was sent.
   func returnTurn() {

@@ -55,6 +55,7 @@ extension Attempt {
   package func limit(to seconds: Double) { limit = AttemptLimit(seconds: seconds) }
 
   /// Lets the clock of the attempt's limit run while the destination has what it needs to answer.
+  @inline(never)
   func steerClock() {
     guard let limit else { return }
     let runs = machine.stage == .onWire && machine.reads && !limit.hasHead && !limit.awaitsBody

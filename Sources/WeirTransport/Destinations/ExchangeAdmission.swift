@@ -14,21 +14,14 @@ package final class ExchangeAdmission {
   @exclusivity(unchecked) package var priority = 3
   /// Until when the caller has announced to wait; nil if it has not.
   @exclusivity(unchecked) package var callerLeaves: MonotonicTime?
-  /// When an exchange of the gateway has to be over, by its route; the client's time limit is ``callerLeaves``. Set where the
-  /// destination has a pace.
-  @exclusivity(unchecked) package var deadline = MonotonicTime.distantFuture
   /// The endpoints that were tried; nil before the first attempt at one.
   @exclusivity(unchecked) var endpointHistory: EndpointHistory?
   /// The retries that no rule was asked about, as no connection could be opened.
   package var connectRetries: Int { endpointHistory?.connectRetries ?? 0 }
   /// The name of the endpoint to which the last attempt went; nil without one.
   package var lastEndpoint: String? { endpointHistory?.last?.name }
-  /// The turn that was taken for a second attempt, until that begins.
-  @exclusivity(unchecked) var rivalTurn: PaceMachine.Ticket?
-  /// Seconds that the exchange's attempts have waited for their turns.
-  @exclusivity(unchecked) var waitedForPace = 0.0
-  /// Whether the pace has promised a turn to a retry that has not asked for it.
-  @exclusivity(unchecked) private var hasPromise = false
+  /// Its use of the destination's pace; nil before the first.
+  @exclusivity(unchecked) private var paceUse: PaceUse?
   @exclusivity(unchecked) private var kept: AnyObject?
   /// Whether the exchange counts as started at its destination.
   @exclusivity(unchecked) private var isCounted = false
@@ -74,8 +67,19 @@ package final class ExchangeAdmission {
     return state.isRejecting(at: now)
   }
 
-  /// Seconds for which an attempt may still wait: to the exchange's deadline, or until its caller leaves.
-  func patience(at now: MonotonicTime) -> Double { min(callerLeaves ?? deadline, deadline).seconds(since: now) }
+  /// The exchange's use of its destination's pace.
+  func use(of destination: DestinationState) -> PaceUse {
+    if let paceUse { return paceUse }
+    let use = PaceUse(of: destination)
+    paceUse = use
+    return use
+  }
+
+  /// Bounds the waits for the pace by the time of the whole exchange, where the destination has a pace. The client's is
+  /// ``callerLeaves``.
+  package func limitWaits(to deadline: MonotonicTime) {
+    if controls.pace != nil, let destination { use(of: destination).deadline = deadline }
+  }
 
   /// The priority in the queue for a turn: the caller's counts where it does for load control.
   var pacePriority: Int { controls.overload?.priority ?? false ? priority : 3 }
@@ -94,28 +98,14 @@ package final class ExchangeAdmission {
     if isRejected(at: now) { return .deny(.breaker) }
     let isFree = isFree()
     if !isFree, controls.overload != nil, !state.allowsRetry { return .deny(.overload) }
-    if let pace = controls.pace, !hasPromise {
-      hasPromise = state.promisesRetry(
-        by: pace, after: delay, waited: waitedForPace, until: deadline, isRepair: isFree, at: now)
-      if !hasPromise { return .deny(.pace) }
+    if let pace = controls.pace,
+      !use(of: state).promisesRetry(by: pace, after: delay, until: deadline, isRepair: isFree, at: now)
+    {
+      return .deny(.pace)
     }
     if isFree || state.grantsRetry(by: retryBudget, at: now) { return decision }
-    forgetPromise()
+    paceUse?.forgetsRetry()
     return .deny(.budget)
-  }
-
-  /// Whether the pace has promised a turn to a retry, which asks for it now.
-  func takePromise() -> Bool {
-    defer { hasPromise = false }
-    return hasPromise
-  }
-
-  private func forgetPromise() {
-    if takePromise() { state?.forgetsRetry() }
-  }
-
-  deinit {
-    if hasPromise { destination?.forgetsRetry() }
   }
 
   /// Whether there would be room for a second attempt now.
@@ -128,10 +118,9 @@ package final class ExchangeAdmission {
   package func takesHedge(at now: MonotonicTime = .now) -> Bool {
     guard let state else { return true }
     guard !isRejected(at: now), state.takePlaceBeside() else { return false }
-    if let pace = controls.pace { rivalTurn = state.takeTurn(pace, at: now) }
-    let hasTurn = controls.pace == nil || rivalTurn != nil
+    let hasTurn = controls.pace.map { use(of: state).takesRivalTurn(by: $0, at: now) } ?? true
     if hasTurn, state.grantsRetry(by: retryBudget, at: now) { return true }
-    if let turn = rivalTurn.take() { state.leavePace(turn, at: now) }
+    paceUse?.leavesRivalTurn(at: now)
     state.release()
     return false
   }
