@@ -210,7 +210,7 @@ extension Forwarding {
     _ request: OutgoingRequest, by route: RoutePlan, from answer: GatewayAnswer, as outcome: GatewayOutcome
   ) -> Bool {
     let now = MonotonicTime.now
-    guard request.route.route.retry.methods.contains(request.method) || request.isKeyed,
+    guard request.maySendAgain,
       case .forward(let fields, _, _) = exchange.head.withAuthorityBytes({ self.fields($0, by: route) })
     else { return false }
     let next = ExchangeAdmission(route.controls, state: plan.state(of: route), earnsRetryBudget: false)

@@ -86,13 +86,16 @@ final class OutgoingRequest {
     return keys.count == 1 && keys != [0]
   }
 
+  /// Whether the route lets it be sent again, by its method or by its key.
+  var maySendAgain: Bool { route.route.retry.methods.contains(method) || isKeyed }
+
   /// The most bytes of the body that are kept: no more than of every body if nothing would send them again.
   var keptBytes: Int {
     let retry = route.route.retry
     guard retry.keptBytes > ReplayBuffer.window, route.credential == nil else { return retry.keptBytes }
     var mayFollow = rules != nil
     if case .forward? = route.fallback?.action { mayFollow = true }
-    return mayFollow && (retry.methods.contains(method) || isKeyed) ? retry.keptBytes : ReplayBuffer.window
+    return mayFollow && maySendAgain ? retry.keptBytes : ReplayBuffer.window
   }
 
   /// The transfer of one attempt.

@@ -15,7 +15,7 @@ struct ReplayBuffer {
   /// Whether the client has sent the whole body.
   private(set) var isComplete = false
   /// The most bytes that are kept.
-  private var limit: Int
+  private var limit = Self.window
   /// Nil for a body that keeps no more than ``window``.
   private var share: ReplayShare?
   /// All but the last are full, with ``ReplayAccount/step`` bytes.
@@ -30,7 +30,10 @@ struct ReplayBuffer {
   /// Whether more has come than may be kept.
   private var isCramped = false
 
-  init(limit: Int = Self.window, account: ReplayAccount? = nil) {
+  /// Keeps no more than of every body.
+  init() {}
+
+  init(limit: Int, account: ReplayAccount? = nil) {
     self.limit = limit
     if limit > Self.window { share = account.map { ReplayShare(of: $0) } }
   }
