@@ -82,9 +82,10 @@ extension Attempt {
       steerClock()
     }
     let ticket = lease.takePass()
-    guard pass != nil || ticket != nil || selection != nil || controls.pace != nil else { return }
+    let isPaced = controls.pace != nil
+    guard pass != nil || ticket != nil || selection != nil || isPaced else { return }
     let now = MonotonicTime.now
-    let isObeyed = controls.pace != nil && obeys(status, head, at: now)
+    let isObeyed = isPaced && obeys(status, head, at: now)
     let failed = Self.isFailure(status) && !isObeyed
     tellEndpoint(failed: failed, at: now)
     if pass != nil { end(failed ? .failed : .succeeded, at: now) }

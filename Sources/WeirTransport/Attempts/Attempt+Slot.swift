@@ -70,7 +70,7 @@ extension Attempt {
       countsAgain()
     }
     lease.granted(at: now)
-    perform(machine.granted())
+    steer(machine.granted())
   }
 
   func withdraw() {

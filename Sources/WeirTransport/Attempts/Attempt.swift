@@ -93,17 +93,22 @@ package final class Attempt {
     }
     if actions.contains(.cancelTransfer) { transfer?.cancel() }
     if actions.contains(.conclude) { delegate?.attemptConcludes(self) }
-    if limit != nil { steerClock() }
     if actions.contains(.end) { delegate?.attemptWasCancelled(self) }
   }
 
-  /// Stops reading until every reason to wait is gone.
-  package func hold(_ reason: AttemptMachine.Holds) { perform(machine.hold(reason)) }
+  /// Performs actions after which the attempt may read where it did not, or the other way round.
+  func steer(_ actions: AttemptMachine.Actions) {
+    perform(actions)
+    if limit != nil { steerClock() }
+  }
 
-  package func release(_ reason: AttemptMachine.Holds) { perform(machine.release(reason)) }
+  /// Stops reading until every reason to wait is gone.
+  package func hold(_ reason: AttemptMachine.Holds) { steer(machine.hold(reason)) }
+
+  package func release(_ reason: AttemptMachine.Holds) { steer(machine.release(reason)) }
 
   /// Gives up the slot, and keeps the connection, while the caller's code is waited for.
-  package func park(for reason: AttemptMachine.Holds) { perform(machine.park(for: reason)) }
+  package func park(for reason: AttemptMachine.Holds) { steer(machine.park(for: reason)) }
 
   /// Gives up the slot for good, as the receiver of the response is slow. The attempt goes on as the receiver takes more,
   /// unless too many wait so at the destination: then ``SlowReader/end`` is called for the slowest of them.
@@ -130,7 +135,7 @@ package final class Attempt {
   package func serves() { machine.serves() }
 
   /// Another hop follows.
-  package func goesOn() { perform(machine.redirected()) }
+  package func goesOn() { steer(machine.redirected()) }
 
   /// More of the request's body is there. An attempt without a slot sends it once it has one again.
   package func bodyArrived() {
@@ -263,10 +268,10 @@ package final class Attempt {
 
   package func suspend() {
     returnPass()
-    perform(machine.suspend())
+    steer(machine.suspend())
   }
 
-  package func resume() { perform(machine.resume()) }
+  package func resume() { steer(machine.resume()) }
 
   /// Ends the attempt wherever it is, as the engine would end a cancelled transfer.
   package func cancel(_ reason: AttemptEnding = .withdrawn) {
