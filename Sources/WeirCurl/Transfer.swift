@@ -30,6 +30,8 @@ package final class Transfer: TransferHandle {
   let spec: TransferSpec
   let headers: PreparedHeaders
   let engine: TransferEngine
+  /// The proxy through which it connects; nil for none.
+  let proxy: TransferProxy?
   var delegate: (any TransferDelegate)?
   var handle: EasyHandle?
   var state = State.waiting
@@ -50,6 +52,7 @@ package final class Transfer: TransferHandle {
   var clock: ExchangeTimes
   /// When TCP was established, if a TLS handshake or a tunnel followed before the request could be written.
   var connected: MonotonicTime?
+  @exclusivity(unchecked) var tunnel = TunnelState()
   /// Seconds from the start until libcurl restarted the transfer, after a wait for a lookup or on another connection;
   /// else 0.
   var restarted = 0.0
@@ -85,8 +88,10 @@ package final class Transfer: TransferHandle {
   @exclusivity(unchecked) var connecting: [OpenedSocket] = []
 
   init(
-    spec: consuming TransferSpec, headers: PreparedHeaders, delegate: any TransferDelegate, engine: TransferEngine
+    spec: consuming TransferSpec, headers: PreparedHeaders, delegate: any TransferDelegate, engine: TransferEngine,
+    through proxy: TransferProxy?
   ) {
+    self.proxy = proxy
     sending = SendingState(spec.body)
     silenceTimeout = spec.silenceTimeout
     self.spec = spec
@@ -157,13 +162,15 @@ package final class Transfer: TransferHandle {
 
   package var hasSwitched: Bool { false }
 
+  /// libcurl answers the challenges of proxies itself.
+  package var isForwarded: Bool { false }
+
   package var mayBeAuthenticated: Bool { spec.canRepeatBody && !headers.hasAuthorization }
 
   /// Whether the proxy gets its credential if it asks for one. A tunnel has no body that would have to be sent again.
   var offersProxyCredential: Bool {
-    guard engine.prepared.proxy.credential != nil else { return false }
-    guard case .http = engine.prepared.proxy.options else { return true }
-    return spec.canRepeatBody || Scheme(url: spec.url) == .https
+    guard let proxy, proxy.answer != nil, proxy.takesRequests else { return false }
+    return spec.canRepeatBody || !isTakenByProxy
   }
 
   package var isFinished: Bool { state == .finished || state == .abandoned }

@@ -113,7 +113,8 @@ package final class TransferEngine {
     _ spec: consuming TransferSpec, headers: PreparedHeaders, delegate: any TransferDelegate
   ) -> Transfer {
     loop.preconditionCurrent()
-    let transfer = Transfer(spec: spec, headers: headers, delegate: delegate, engine: self)
+    let proxy = proxy(of: spec)
+    let transfer = Transfer(spec: spec, headers: headers, delegate: delegate, engine: self, through: proxy)
     begin(transfer)
     return transfer
   }

@@ -20,8 +20,11 @@ package protocol TransferHandle: AnyObject {
   func handOver(to delegate: any TransferDelegate)
   /// After a switch of protocols: our side has been cut, so its end must not look like a whole one (close_notify).
   func omitEndNotice()
-  /// Whether the server has switched to a protocol that the request asked for (``TransferSpec/upgrade``).
+  /// Whether the bytes are a tunnel's: the server has switched to a protocol that the request asked for
+  /// (``TransferSpec/upgrade``), or the transfer is a tunnel (``TransferSpec/opensTunnel``).
   var hasSwitched: Bool { get }
+  /// Whether the request goes to a proxy that takes it in absolute form, and whose challenges libcurl does not answer.
+  var isForwarded: Bool { get }
   /// Whether a challenge may be answered: the request has no Authorization field, and can be sent again.
   var mayBeAuthenticated: Bool { get }
 }

@@ -145,7 +145,13 @@ extension HTTP1Connection {
     if head.status == 401, transfer.spec.isForOneOfMany, ConnectionAuthentication.isAskedFor(in: head.bytes) {
       isSpoilt = true
     }
+    if head.status == 407, transfer.forwarded != nil, transfer.spec.isForOneOfMany {
+      transfer.fail(.proxyWantsCredential(origin.key.proxy))
+      transfer.end()
+      return false
+    }
     if head.status == 101, !beginTunnel(head, transfer) { return false }
+    if transfer.spec.opensTunnel { engine.need(.send, for: transfer) }
     if head.status >= 300 { endUpload(transfer, head) } else if head.status >= 200 { mayContinue(transfer) }
     guard let delegate = transfer.delegate else { return false }
     switch delegate.transfer(transfer, didReceiveHead: head) {

@@ -50,8 +50,10 @@ extension HTTP1Connection {
     let fields = transfer.headers.block
     engine.head.removeAll(keepingCapacity: engine.head.capacity <= HTTP1Engine.bufferSize)
     RequestHeadWriter.append(
-      to: &engine.head, method: transfer.spec.method, target: transfer.target, host: origin.hostField, fields: fields,
-      isWithoutExpect: transfer.upload.isRefusedConsent, upload: transfer.upload, upgrade: transfer.spec.upgrade)
+      to: &engine.head, method: transfer.spec.method, target: transfer.target,
+      host: transfer.forwarded?.hostField ?? origin.hostField, fields: fields,
+      isWithoutExpect: transfer.upload.isRefusedConsent, upload: transfer.upload, upgrade: transfer.spec.upgrade,
+      proxyAuthorization: transfer.forwarded == nil ? nil : origin.key.proxy?.credential?.authorization)
     let headCount = engine.head.count
     if transfer.upload.expectsContinue {
       transfer.upload.awaitsContinue = true

@@ -63,6 +63,7 @@ final class HTTP1Connection {
     transfer.times.lastProgress = now
     transfer.tally.remoteAddress = stream.remoteAddress
     transfer.tally.remotePort = stream.remoteAddress == nil ? nil : stream.remotePort
+    if transfer.spec.opensTunnel { return beginTunnel(transfer) }
     armSilence(transfer)
     sendHead(of: transfer)
   }
@@ -202,6 +203,15 @@ extension HTTP1Connection: TimerHandler {
 // A connection whose server has switched to another protocol (RFC 9110 §7.8). The response's body is what the server
 // sends until it ends its side. The request's body, which begins then, is what the delegate sends until it ends ours.
 extension HTTP1Connection {
+  /// The connection is all that the transfer wanted. The delegate hears that by a head, at the end of the turn.
+  private func beginTunnel(_ transfer: HTTP1Transfer) {
+    isSpoilt = true
+    transfer.upload = .raw
+    transfer.times.sent = transfer.times.ready
+    parser = .established
+    engine.need(.receive, for: transfer)
+  }
+
   /// Takes the head of a response 101. False if the server may not switch to the protocol that it names.
   func beginTunnel(_ head: ResponseHead, _ transfer: HTTP1Transfer) -> Bool {
     guard Self.isListed(head.values(ofField: "Upgrade"), in: transfer.spec.upgrade ?? "") else {

@@ -11,7 +11,7 @@ package final class HTTP1Engine {
   package let loop: EventLoop
   let options: TransportOptions
   let dialler: Dialler
-  @exclusivity(unchecked) var origins = OriginTable()
+  @exclusivity(unchecked) var origins: OriginTable
   @exclusivity(unchecked) var pool: ConnectionPool
   /// The open connections, by their numbers in the pool.
   @exclusivity(unchecked) var connections: [HTTP1Connection?] = []
@@ -36,6 +36,8 @@ package final class HTTP1Engine {
     loop = dialler.main.loop
     self.options = options
     self.dialler = dialler
+    // A socket of the whole transport leads past all proxies.
+    origins = OriginTable(proxies: options.unixSocketPath == nil ? options.proxy : .none)
     pool = ConnectionPool(
       idleLifetime: options.idleConnectionLifetime.rounded(.up), limit: options.maximumPooledConnections)
   }
@@ -68,7 +70,7 @@ extension HTTP1Engine {
     _ spec: consuming TransferSpec, at place: RequestPlace, headers: PreparedHeaders, delegate: any TransferDelegate
   ) -> HTTP1Transfer {
     loop.preconditionCurrent()
-    let mayBegin = spec.body.leavesWithHead && !dialler.isEntered && !isClosed
+    let mayBegin = spec.body.leavesWithHead && !spec.opensTunnel && !dialler.isEntered && !isClosed
     let transfer = HTTP1Transfer(spec, at: place, headers: headers, delegate: delegate, engine: self)
     transfer.slot = transfers.count
     transfers.append(transfer)
@@ -90,7 +92,8 @@ extension HTTP1Engine {
 
   package func closeIdleConnections(toOrigin authority: String, isSecure: Bool) {
     loop.preconditionCurrent()
-    for origin in origins.all where origin.key.endpoint == nil && origin.key.isSecure == isSecure {
+    for origin in origins.all
+    where origin.key.endpoint == nil && origin.key.isSecure == isSecure && !origin.key.isForwarding {
       if origin.hostField.elementsEqual(authority.utf8) { closeIdleConnections(of: origin) }
     }
   }
@@ -113,6 +116,7 @@ extension HTTP1Engine {
 extension HTTP1Engine {
   /// Takes an idle connection, or opens one.
   private func begin(_ transfer: HTTP1Transfer) {
+    if transfer.spec.opensTunnel { return open(transfer, isFresh: true) }
     if !takeIdleConnection(transfer) { open(transfer) }
   }
 

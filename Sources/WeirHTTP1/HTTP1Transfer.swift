@@ -28,6 +28,8 @@ package final class HTTP1Transfer {
   let headers: PreparedHeaders
   let engine: HTTP1Engine
   let origin: Origin
+  /// Nil unless a proxy takes the request.
+  let forwarded: ForwardedOrigin?
   /// The request target (RFC 9112 §3.2).
   let target: Substring
   @exclusivity(unchecked) var delegate: (any TransferDelegate)?
@@ -67,7 +69,9 @@ package final class HTTP1Transfer {
     self.delegate = delegate
     self.engine = engine
     origin = place.origin
-    target = self.spec.target.map { $0[...] } ?? place.target
+    forwarded = place.forwarded
+    let target = self.spec.target.map { $0[...] } ?? place.target
+    self.target = forwarded?.target(target) ?? target
   }
 
   /// Notes why the transfer ends, unless there is an earlier reason.
@@ -129,6 +133,8 @@ extension HTTP1Transfer: TransferHandle {
   package func handOver(to delegate: any TransferDelegate) { self.delegate = delegate }
 
   package var hasSwitched: Bool { upload.isRaw }
+
+  package var isForwarded: Bool { forwarded != nil }
 
   package func omitEndNotice() { upload.omitsEndNotice = true }
 
@@ -201,7 +207,7 @@ extension HTTP1Transfer {
 
   /// Why the request can't be sent; nil if it can.
   func defect() -> TransferError? {
-    if let defect = headers.block.defect ?? RequestRules.defect(of: spec) {
+    if let defect = headers.block.defect ?? (spec.opensTunnel ? nil : RequestRules.defect(of: spec)) {
       return TransferError(.invalidRequest, message: defect)
     }
     return engine.dialler.main.refusalOfLiteral(spec)
@@ -210,6 +216,13 @@ extension HTTP1Transfer {
 
 extension TransferError {
   static let cannotWatch = TransferError(.noSocket, message: "the connection can't be watched")
+
+  /// A proxy's challenge is not for the users of a gateway.
+  static func proxyWantsCredential(_ proxy: TransferProxy?) -> TransferError {
+    let text = proxy?.credential == nil ? "wants a credential" : "refuses the credential"
+    return TransferError(
+      .proxyUnauthorized, message: "the proxy \(proxy?.name ?? "") \(text) (407)", proxyStatus: 407)
+  }
 }
 
 /// The progress of sending a request's body.

@@ -7,7 +7,7 @@ enum RequestHeadWriter {
   /// length.
   static func append(
     to bytes: inout [UInt8], method: String, target: Substring, host: [UInt8], fields: HeaderBlock,
-    isWithoutExpect: Bool, upload: Upload, upgrade: String? = nil
+    isWithoutExpect: Bool, upload: Upload, upgrade: String? = nil, proxyAuthorization: [UInt8]? = nil
   ) {
     append(&bytes, method)
     bytes.append(.space)
@@ -31,6 +31,11 @@ enum RequestHeadWriter {
     } else {
       bytes.append(contentsOf: fields.bytes[..<own.lowerBound])
       bytes.append(contentsOf: fields.bytes[own.upperBound...])
+    }
+    if let proxyAuthorization {
+      append(&bytes, "Proxy-Authorization: ")
+      bytes.append(contentsOf: proxyAuthorization)
+      append(&bytes, "\r\n")
     }
     if let length = upload.length, !upload.isEmpty {
       append(&bytes, "Content-Length: ")

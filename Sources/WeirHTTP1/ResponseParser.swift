@@ -29,6 +29,8 @@ package struct ResponseParser: Sendable {
   }
 
   private enum Stage {
+    /// The head of a tunnel, which nobody has sent.
+    case established
     case head
     case bodyless
     case sized(remaining: Int64)
@@ -77,6 +79,14 @@ package struct ResponseParser: Sendable {
     chunks = ChunkedCoding(maximumTrailers: self.maximumHeadSize, isTolerant: true)
   }
 
+  /// The parser of a tunnel that was made without a request: a head with status 200, and what the connection's end ends.
+  static var established: ResponseParser {
+    var parser = ResponseParser(requestIsHead: false, allowsSwitch: true, maximumHeadSize: leastHeadSize)
+    parser.stage = .established
+    parser.hasBegun = true
+    return parser
+  }
+
   /// Content-Length of the final head; a response to HEAD and a 304 may have one and no body.
   package var contentLength: Int64? { framing.contentLength }
 
@@ -113,7 +123,7 @@ package struct ResponseParser: Sendable {
     case .upToEnd where end == .unknown: throw fail(.unprovableEnd)
     case .head where interimCount == 0 && heads.statusLine == nil: throw fail(.noResponse)
     case .head: throw fail(.cutHead)
-    case .sized, .chunked, .upToEnd: throw fail(.cutBody)
+    case .established, .sized, .chunked, .upToEnd: throw fail(.cutBody)
     case .failed(let defect): throw defect
     }
     return .end
@@ -130,6 +140,11 @@ package struct ResponseParser: Sendable {
     _ input: UnsafeRawBufferPointer
   ) throws(ResponseDefect) -> (event: Event, consumed: Int) {
     switch stage {
+    case .established:
+      stage = .upToEnd
+      status = 200
+      let text = "HTTP/1.1 200 Connection established\r\n\r\n"
+      return (.head(ResponseHead(status: status, version: .http1_1, bytes: Array(text.utf8))), 0)
     case .head: return try takeHead(input)
     case .bodyless, .sized(remaining: 0), .ended:
       stage = .ended

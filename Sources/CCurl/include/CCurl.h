@@ -61,6 +61,10 @@ static inline CURLcode weir_easy_set_lookup_callback(CURL *easy, curl_resolver_s
   return curl_easy_setopt(easy, CURLOPT_RESOLVER_START_FUNCTION, callback);
 }
 
+static inline CURLcode weir_easy_set_tls_callback(CURL *easy, curl_ssl_ctx_callback callback) {
+  return curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, callback);
+}
+
 static inline CURLMcode weir_multi_set_long(CURLM *multi, CURLMoption option, long value) {
   return curl_multi_setopt(multi, option, value);
 }
@@ -146,6 +150,7 @@ static const size_t weir_write_pause = CURL_WRITEFUNC_PAUSE;
 static const size_t weir_read_pause = CURL_READFUNC_PAUSE;
 static const size_t weir_read_abort = CURL_READFUNC_ABORT;
 static const long weir_global_default = CURL_GLOBAL_DEFAULT;
+static const long weir_headers_separate = CURLHEADER_SEPARATE;
 // Both schemes together: with Digest alone libcurl first sends a request without its body.
 static const long weir_auth_schemes = CURLAUTH_BASIC | CURLAUTH_DIGEST;
 

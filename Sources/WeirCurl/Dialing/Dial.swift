@@ -11,10 +11,18 @@ package protocol DialReceiver: AnyObject {
 
 /// An attempt to open a connection for HTTP/1.1: name lookup, TCP or a proxy's tunnel, and TLS. libcurl does all of it,
 /// under the same limits and policies as for its own transfers. Confined to the loop.
+///
+/// For a proxy that gets addresses, and with a policy about them, there are two steps: a transfer of libcurl's that only looks
+/// the name up, and one that connects to the first of the addresses that the policy allows.
 package final class Dial {
   private let receiver: any DialReceiver
   /// libcurl's part; nil once it has ended.
   fileprivate var attempt: Transfer?
+  /// Whether the first step is under way.
+  private(set) var isLookup = false
+  /// The addresses that it has found.
+  private var addresses: [String] = []
+  private var lookup: TransferReport?
   /// The new connection, until the receiver hears of it.
   fileprivate var stream: SocketStream?
 
@@ -26,7 +34,45 @@ package final class Dial {
   package func cancel() { attempt?.cancel() }
 
   /// The measurements so far; nil once the receiver has heard the end.
-  package func report() -> TransferReport? { attempt?.report() }
+  package func report() -> TransferReport? { attempt.map { measured($0.report()) } }
+
+  /// The measurements of both steps.
+  private func measured(_ report: TransferReport) -> TransferReport {
+    guard let lookup else { return report }
+    var report = report
+    report.phases[.resolve] = (lookup.phases[.resolve] ?? 0) + (report.phases[.resolve] ?? 0)
+    report.startTime = lookup.startTime
+    report.total += lookup.total
+    return report
+  }
+
+  /// libcurl has an address of the server's name that the policy allows.
+  func found(_ address: SocketAddress) {
+    if let address = IPAddress(address) { addresses.append("\(address)") }
+  }
+
+  fileprivate func begin(_ spec: TransferSpec, by engine: TransferEngine) {
+    let proxy = engine.proxy(of: spec)
+    let host = spec.endpoint?.host?[...] ?? HostName.host(ofURL: spec.url)
+    isLookup = lookup == nil && proxy?.kind == .socks5 && spec.addressPolicy != nil && IPAddress(host: host) == nil
+    let transfer = Transfer(
+      spec: spec, headers: engine.noHeaders, delegate: self, engine: engine, through: isLookup ? nil : proxy)
+    transfer.dialled = self
+    attempt = transfer
+    engine.begin(transfer)
+  }
+
+  /// Connects to the first address that was found; false if there is none.
+  private func connects(after transfer: Transfer, _ report: TransferReport) -> Bool {
+    guard isLookup, let address = addresses.first, transfer.failure == nil else { return false }
+    lookup = report
+    var spec = transfer.spec
+    var port = HostName.port(ofURL: spec.url)
+    if case .host(_, let own)? = spec.endpoint?.place { port = own }
+    spec.endpoint = TransferEndpoint(.host(address, port: port))
+    begin(spec, by: transfer.engine)
+    return true
+  }
 }
 
 extension Dial: TransferDelegate {
@@ -35,7 +81,10 @@ extension Dial: TransferDelegate {
   package func transfer(_ transfer: any TransferHandle, didReceiveBody bytes: UnsafeRawBufferPointer) -> Flow { .stop }
 
   package func transfer(_ transfer: any TransferHandle, didFinish error: TransferError?, report: TransferReport) {
+    let ended = attempt
     attempt = nil
+    if let ended, connects(after: ended, report) { return }
+    let report = measured(report)
     if let stream, error == nil {
       self.stream = nil
       return receiver.dial(self, opened: stream, report)
@@ -57,10 +106,7 @@ extension TransferEngine {
     spec.method = "GET"
     spec.body = .none
     let dial = Dial(receiver)
-    let transfer = Transfer(spec: spec, headers: noHeaders, delegate: dial, engine: self)
-    transfer.dialled = dial
-    dial.attempt = transfer
-    begin(transfer)
+    dial.begin(spec, by: self)
     return dial
   }
 
@@ -77,9 +123,9 @@ extension TransferEngine {
     guard fd >= 0, sockets.isOwn(fd) else { return nil }
     let stream = SocketStream(
       fd, engine: self, tag: transfer.spec.tag, address: transfer.remoteAddress, port: Int(transfer.remotePort))
-    if Scheme(url: transfer.spec.url) == .https {
+    if transfer.handshakesToServer > 0 {
       guard let connection = transfer.secureConnection else { return nil }
-      stream.secure = TLSStream(handle, connection)
+      stream.secure = TLSStream(handle, connection, isNested: transfer.isNested)
       detach(fd)
       pin(stream, from: transfer)
     } else {
@@ -119,7 +165,8 @@ package final class Dialler {
 
   /// Opens a connection for the request `spec`, by its URL, trust, address policy, silence timeout and tag.
   package func dial(_ spec: TransferSpec, receiver: any DialReceiver) -> Dial {
-    let engine = Scheme(url: spec.url) == .https ? engineWithRoom() : main
+    let isSecure = Scheme(url: spec.url) == .https || main.proxy(of: spec)?.kind == .https
+    let engine = isSecure ? engineWithRoom() : main
     return engine.dial(spec, receiver: receiver)
   }
 

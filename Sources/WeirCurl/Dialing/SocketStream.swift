@@ -119,14 +119,17 @@ final class TLSStream {
   /// Nil once libcurl has closed the connection, or is about to.
   fileprivate(set) var handle: EasyHandle?
   private let connection: TLSConnection
+  /// Whether it is within the TLS of a proxy.
+  private let isNested: Bool
   /// Whether libcurl takes the connection for one in use. It does from the first call on; before that it takes it for an
   /// idle one, which it closes when that is old, or has something to read, as it opens another.
   private(set) var isInUse = false
   private var idleRecords = 0
 
-  init(_ handle: EasyHandle, _ connection: TLSConnection) {
+  init(_ handle: EasyHandle, _ connection: TLSConnection, isNested: Bool) {
     self.handle = handle
     self.connection = connection
+    self.isNested = isNested
     connection.configure()
   }
 
@@ -176,7 +179,8 @@ final class TLSStream {
 
   /// Says that no more bytes come (close_notify, RFC 8446 §6.1).
   func endSending(on descriptor: CInt) {
-    guard handle != nil, let alert = connection.closeNotify() else { return }
+    // Within another TLS connection the record could not be written to the socket itself.
+    guard handle != nil, !isNested, let alert = connection.closeNotify() else { return }
     // A socket that takes no 31 bytes when all else was sent has a peer that doesn't read.
     _ = alert.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL)) }
   }

@@ -71,6 +71,16 @@ func curlCloseSocket(_ context: UnsafeMutableRawPointer?, _ socket: curl_socket_
   return with(context, or: 0) { (engine: TransferEngine) in engine.closeSocket(socket) }
 }
 
+/// libcurl begins a handshake, with the server or with an `https` proxy.
+func curlBeginsTLS(
+  _ easy: UnsafeMutableRawPointer?, _ tls: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
+) -> CURLcode {
+  with(context, or: CURLE_OK) { (transfer: Transfer) in
+    transfer.handshakeBegins()
+    return CURLE_OK
+  }
+}
+
 func curlSocketInterest(
   _ easy: UnsafeMutableRawPointer?, _ socket: curl_socket_t, _ what: CInt, _ context: UnsafeMutableRawPointer?,
   _ perSocket: UnsafeMutableRawPointer?

@@ -14,7 +14,7 @@ extension EasyHandle {
     if let defect = RequestRules.defect(of: transfer.spec) {
       return TransferError(.invalidRequest, message: defect)
     }
-    if let refusal = engine.refusalOfLiteral(transfer.spec) { return refusal }
+    if let refusal = engine.refusalOfLiteral(transfer.spec) ?? transfer.refusalOfProxy() { return refusal }
     if let rules = transfer.spec.rules, transfer.dialled == nil { engine.note(rules) }
     guard reset() else { return TransferError(.curl, code: .outOfMemory, message: "no memory for an easy handle") }
     var options = OptionSetter(easy)
@@ -35,10 +35,10 @@ extension EasyHandle {
     var serverName: String?
     if scheme == .https {
       let trust = transfer.spec.trust ?? engine.prepared.trust
-      options.setTrust(trust)
+      options.setTrust(trust, .server)
       serverName = trust.serverName
     }
-    setPlace(&options, transfer.spec, serverName)
+    setPlace(&options, transfer.spec, serverName, isForwarded: transfer.isTakenByProxy)
     guard options.result == .ok else {
       let text = String(cString: curl_easy_strerror(CURLcode(rawValue: options.result.rawValue)))
       return TransferError(.curl, code: options.result, message: text)
@@ -48,8 +48,11 @@ extension EasyHandle {
 
   /// Makes the connection lead to the request's endpoint. A server's name of its own is put into the URL, from which
   /// libcurl takes it; without an endpoint the connection then leads to the URL's own host.
-  private func setPlace(_ options: inout OptionSetter, _ spec: TransferSpec, _ serverName: String?) {
-    var entry = spec.endpoint?.connectTo
+  private func setPlace(
+    _ options: inout OptionSetter, _ spec: TransferSpec, _ serverName: String?, isForwarded: Bool
+  ) {
+    // An endpoint in place of the URL's host would make libcurl ask a proxy for a tunnel.
+    var entry = isForwarded ? nil : spec.endpoint?.connectTo
     if let serverName, let authority = HostName.Authority(ofURL: spec.url) {
       options.set(CURLOPT_URL, authority.replacingHost(of: spec.url, with: serverName))
       if spec.endpoint == nil { entry = authority.connectTo(in: spec.url) }
@@ -90,7 +93,7 @@ extension EasyHandle {
     options.set(CURLOPT_PREREQDATA, context)
     if let path = prepared.unixSocketPath { options.set(CURLOPT_UNIX_SOCKET_PATH, path) }
     if let list = prepared.resolve { options.set(CURLOPT_RESOLVE, list) }
-    options.setProxy(prepared.proxy, offersCredential: transfer.offersProxyCredential)
+    setProxy(&options, transfer)
   }
 
   private func setRequest(_ options: inout OptionSetter, _ transfer: Transfer, _ engine: TransferEngine) {
@@ -198,57 +201,43 @@ struct OptionSetter {
     keep(blob.withUnsafeBytes { weir_easy_set_blob(easy, option, $0.baseAddress, $0.count) })
   }
 
-  mutating func setProxy(_ proxy: PreparedProxy, offersCredential: Bool) {
-    if let address = proxy.address { set(CURLOPT_PROXY, address) }
-    guard proxy.address != "" else { return }
-    set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-    guard proxy.address != nil else { return }
-    set(CURLOPT_PROXYTYPE, proxy.type)
-    // An explicit proxy is used for every host, whatever the environment says.
-    set(CURLOPT_NOPROXY, "")
-    if offersCredential, let credential = proxy.credential {
-      set(CURLOPT_PROXYUSERNAME, credential.user)
-      set(CURLOPT_PROXYPASSWORD, credential.password)
-      set(CURLOPT_PROXYAUTH, weir_auth_schemes)
-    }
-  }
-
-  mutating func setTrust(_ trust: TransferTrust) {
+  /// - Parameter side: Whom the trust is in: the server, or an `https` proxy on the way.
+  mutating func setTrust(_ trust: TransferTrust, _ side: TrustOptions) {
     let tls = trust.tls
     switch tls.roots {
     case .system: break
     case .file(let path):
-      set(CURLOPT_CAINFO, path)
-      keep(weir_easy_set_string(easy, CURLOPT_CAPATH, nil))
+      set(side.file, path)
+      keep(weir_easy_set_string(easy, side.directory, nil))
       // How long the file's certificates are kept. libcurl's default is a day, and reading a system's roots for each
       // connection would take longer than the handshake. TLS libraries without such a cache don't know the option.
       _ = weir_easy_set_long(easy, CURLOPT_CA_CACHE_TIMEOUT, 5)
     case .pem(let bytes):
-      set(CURLOPT_CAINFO_BLOB, blob: bytes)
-      keep(weir_easy_set_string(easy, CURLOPT_CAINFO, nil))
-      keep(weir_easy_set_string(easy, CURLOPT_CAPATH, nil))
+      set(side.blob, blob: bytes)
+      keep(weir_easy_set_string(easy, side.file, nil))
+      keep(weir_easy_set_string(easy, side.directory, nil))
     }
-    if !tls.verifiesPeer { set(CURLOPT_SSL_VERIFYPEER, 0) }
-    if !tls.verifiesHost { set(CURLOPT_SSL_VERIFYHOST, 0) }
+    if !tls.verifiesPeer { set(side.verifiesPeer, 0) }
+    if !tls.verifiesHost { set(side.verifiesHost, 0) }
     // The newest version is the upper half of the number.
     let newest = tls.maximumVersion.map { $0.rawValue << 16 } ?? 0
-    set(CURLOPT_SSLVERSION, tls.minimumVersion.rawValue | newest)
-    if let pins = trust.pins { set(CURLOPT_PINNEDPUBLICKEY, pins) }
-    if let certificate = tls.clientCertificate { setCertificate(certificate) }
+    set(side.version, tls.minimumVersion.rawValue | newest)
+    if let pins = trust.pins { set(side.pins, pins) }
+    if let certificate = tls.clientCertificate { setCertificate(certificate, side) }
   }
 
-  private mutating func setCertificate(_ certificate: ClientCertificateOptions) {
-    set(CURLOPT_SSLCERTTYPE, certificate.format == .pem ? "PEM" : "P12")
+  private mutating func setCertificate(_ certificate: ClientCertificateOptions, _ side: TrustOptions) {
+    set(side.certificateType, certificate.format == .pem ? "PEM" : "P12")
     switch certificate.certificate {
-    case .file(let path): set(CURLOPT_SSLCERT, path)
-    case .blob(let bytes): set(CURLOPT_SSLCERT_BLOB, blob: bytes)
+    case .file(let path): set(side.certificateFile, path)
+    case .blob(let bytes): set(side.certificateBlob, blob: bytes)
     }
     switch certificate.key {
-    case .file(let path)?: set(CURLOPT_SSLKEY, path)
-    case .blob(let bytes)?: set(CURLOPT_SSLKEY_BLOB, blob: bytes)
+    case .file(let path)?: set(side.keyFile, path)
+    case .blob(let bytes)?: set(side.keyBlob, blob: bytes)
     case nil: break
     }
     // Without a passphrase, OpenSSL would ask at the terminal for that of an encrypted key, and block the loop.
-    set(CURLOPT_KEYPASSWD, certificate.passphrase ?? "")
+    set(side.passphrase, certificate.passphrase ?? "")
   }
 }

@@ -10,8 +10,8 @@ final class EasyHandle {
   var readsBody = false
   /// Shared with other handles; they have to outlive this one.
   var caches: SharedCaches?
-  /// A list that libcurl reads until the transfer is over, and that we have to free.
-  private var list: UnsafeMutablePointer<curl_slist>?
+  /// Lists that libcurl reads until the transfer is over, and that we have to free.
+  private var lists: [UnsafeMutablePointer<curl_slist>] = []
   let errorText: UnsafeMutablePointer<CChar>
   /// A small request body, which libcurl then sends together with the head.
   let body = BodyBuffer()
@@ -30,14 +30,13 @@ final class EasyHandle {
 
   deinit {
     curl_easy_cleanup(easy)
-    curl_slist_free_all(list)
+    for list in lists { curl_slist_free_all(list) }
     errorText.deallocate()
   }
 
   /// Takes ownership of a list for the present transfer.
   func keep(_ list: UnsafeMutablePointer<curl_slist>) -> UnsafeMutablePointer<curl_slist> {
-    curl_slist_free_all(self.list)
-    self.list = list
+    lists.append(list)
     return list
   }
 
@@ -56,8 +55,8 @@ final class EasyHandle {
       curl_easy_cleanup(easy)
       easy = fresh
     }
-    curl_slist_free_all(list)
-    list = nil
+    for list in lists { curl_slist_free_all(list) }
+    lists.removeAll()
     errorText[0] = 0
     body.removeAll()
     readsBody = false

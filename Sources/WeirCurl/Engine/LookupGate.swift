@@ -155,7 +155,7 @@ extension Transfer {
   func lookupStarts() -> Bool {
     // A repeat that is not allowed needs no name.
     guard state == .running, failure == nil, mayBeginRequest() else { return false }
-    guard lookup == .none, let name = engine.prepared.lookupName(spec) else {
+    guard lookup == .none, let name = nameToLookUp else {
       limitLookup()
       return true
     }
@@ -168,6 +168,15 @@ extension Transfer {
     lookup = .running
     limitLookup()
     return true
+  }
+
+  /// The name for which a connection may need a resolver thread; nil for addresses, and for localhost, which libcurl resolves
+  /// itself.
+  private var nameToLookUp: String? {
+    var host = spec.endpoint?.host?[...] ?? HostName.host(ofURL: spec.url)
+    // With a proxy that gets addresses, the server's name comes once there is a connection to the proxy.
+    if let proxy, proxy.resolvesNames || connecting.isEmpty { host = proxy.host[...] }
+    return HostName.needsLookup(host) ? host.lowercased() : nil
   }
 
   /// Makes our connect timeout end the transfer, also while it waits for a lookup. libcurl's own timeout would lose

@@ -13,7 +13,6 @@ final class PreparedOptions {
   let maximumIdle: Int
   let version: PreparedVersion
   let unixSocketPath: String?
-  let proxy: PreparedProxy
   let trust: TransferTrust
   let resolve: UnsafeMutablePointer<curl_slist>?
 
@@ -22,7 +21,9 @@ final class PreparedOptions {
     maximumIdle = Int(clamping: options.idleConnectionLifetime, times: 1)
     version = PreparedVersion(options.httpVersion)
     unixSocketPath = options.unixSocketPath
-    proxy = PreparedProxy(options.proxy)
+    if case .named(let environment) = options.proxy, let defect = environment.defect {
+      throw TransferError(.invalidRequest, message: defect)
+    }
     trust = TransferTrust(options.tls)
     var list: UnsafeMutablePointer<curl_slist>?
     for override in options.resolveOverrides {
@@ -38,29 +39,6 @@ final class PreparedOptions {
 
   deinit {
     curl_slist_free_all(resolve)
-  }
-
-  /// Whether sockets are opened for the addresses of the URLs' hosts. True if the environment decides on a proxy, as
-  /// there may be none.
-  var connectsToTargets: Bool {
-    guard unixSocketPath == nil else { return false }
-    return switch proxy.options {
-    case .none, .environment: true
-    case .http, .socks5: false
-    }
-  }
-
-  /// The name for which a connection for `spec` may need a resolver thread; nil for addresses, and for localhost, which
-  /// libcurl resolves itself. If the environment decides on a proxy, the proxy's name is unknown here; the result is
-  /// then the host to reach, even if it is an address.
-  func lookupName(_ spec: TransferSpec) -> String? {
-    let host =
-      switch proxy.options {
-      case .none, .environment: spec.endpoint?.host?[...] ?? HostName.host(ofURL: spec.url)
-      case .http(let host, _, _), .socks5(let host, _, _): host[...]
-      }
-    if case .environment = proxy.options { return host.lowercased() }
-    return HostName.needsLookup(host) ? host.lowercased() : nil
   }
 
   static func milliseconds(ofConnectTimeout seconds: Double) -> Int {
@@ -104,29 +82,6 @@ struct PreparedVersion: Equatable {
   func mayMultiplex(_ scheme: Scheme) -> Bool { scheme == .https ? mayMultiplexSecure : mayMultiplexPlain }
 }
 
-/// A proxy in libcurl's terms.
-struct PreparedProxy {
-  let options: ProxyOptions
-  /// Nil leaves the choice to the environment; an empty text means no proxy.
-  let address: String?
-  let type: Int
-  let credential: TransferCredential?
-
-  init(_ options: ProxyOptions) {
-    self.options = options
-    switch options {
-    case .none: (address, type, credential) = ("", 0, nil)
-    case .environment: (address, type, credential) = (nil, 0, nil)
-    case .http(let host, let port, let given):
-      (address, credential) = ("\(HostName.bracketed(host)):\(port)", given)
-      type = Int(CURLPROXY_HTTP.rawValue)
-    case .socks5(let host, let port, let given):
-      (address, credential) = ("\(HostName.bracketed(host)):\(port)", given)
-      type = Int(CURLPROXY_SOCKS5_HOSTNAME.rawValue)
-    }
-  }
-}
-
 /// Parses hosts in URLs.
 enum HostName {
   /// The positions of a URL's host and port, without userinfo.
@@ -162,6 +117,11 @@ enum HostName {
   }
 
   static func host(ofURL url: String) -> Substring { Authority(ofURL: url).map { url[$0.host] } ?? "" }
+
+  /// The port of an `http` or `https` URL.
+  static func port(ofURL url: String) -> Int {
+    Authority(ofURL: url).flatMap { Int(url[$0.port]) } ?? (Scheme(url: url) == .https ? 443 : 80)
+  }
 
   static func needsLookup(_ host: Substring) -> Bool {
     if host.contains(":") || host.hasPrefix("[") { return false }

@@ -10,6 +10,10 @@ extension Transfer {
     engine.endLookup(of: self)
     // A repeat that is not allowed is refused here already, before a connection is made for it.
     guard state == .running, failure == nil, mayBeginRequest(), mayOpen(address()) else { return weir_socket_bad }
+    if dialled?.isLookup == true {
+      dialled?.found(address())
+      return weir_socket_bad
+    }
     dial.hasTried = true
     let fd = socket(family, type | CInt(SOCK_CLOEXEC.rawValue), protocolNumber)
     dial.shortage = fd < 0 && Self.isShortage(errno) ? errno : nil
@@ -138,7 +142,8 @@ extension TransferEngine {
 extension Transfer {
   /// The policy for addresses; nil if there is none, or no address of the target's is connected to.
   private var policyOfAddresses: AddressPolicy? {
-    engine.prepared.connectsToTargets && spec.endpoint?.unixSocketPath == nil ? spec.addressPolicy : nil
+    guard proxy == nil, engine.prepared.unixSocketPath == nil, spec.endpoint?.unixSocketPath == nil else { return nil }
+    return spec.addressPolicy
   }
 
   /// Whether a socket may be opened for the address; if not, notes the reason.

@@ -5,7 +5,8 @@ internal import WeirIO
 extension Transfer {
   /// The error of the transfer's end; nil for success.
   func error(for result: CurlCode) -> TransferError? {
-    if let error = failure ?? verdict { return error }
+    if let failure { return failure }
+    if let verdict { return proxyFailure(verdict) ?? verdict }
     if result == .ok { return defect() }
     if let error = refusalOfAll(result) ?? shortage(result) { return error }
     // libcurl has no code for a header line beyond its own limit: only its buffer fails to grow.
@@ -17,15 +18,12 @@ extension Transfer {
     // libcurl does not decode Content-Encoding here, so the code is about Transfer-Encoding; newer versions refuse some
     // codings.
     if result == .badContentEncoding, receiving.phase == .head { return TransferError(.refusedTransferEncoding) }
-    if clock.ready == nil, connectStatus >= 300 {
-      let text = "the proxy answered CONNECT with \(connectStatus)"
-      return TransferError(.tunnelRefused, code: result, message: text, proxyStatus: connectStatus)
-    }
     if engine.watch.hasCut(awaitedSocket) {
       return TransferError(
         .curl, code: result, message: "the server kept sending data that belongs to no response")
     }
-    return curlError(result)
+    let error = curlError(result)
+    return proxyFailure(error) ?? error
   }
 
   func curlError(_ result: CurlCode) -> TransferError {
@@ -37,7 +35,8 @@ extension Transfer {
   private func certificateDefect(_ result: CurlCode) -> CertificateDefect? {
     guard result == .peerFailedVerification, let handle else { return nil }
     return CertificateDefect(
-      verifyResult: weir_easy_get_long(handle.easy, CURLINFO_SSL_VERIFYRESULT), isOpenSSL: CurlLibrary.usesOpenSSL)
+      verifyResult: weir_easy_get_long(
+        handle.easy, hasTunnel ? CURLINFO_SSL_VERIFYRESULT : CURLINFO_PROXY_SSL_VERIFYRESULT), isOpenSSL: CurlLibrary.usesOpenSSL)
   }
 
   /// The measurements of the attempt so far; read before the handle goes back.
@@ -82,26 +81,29 @@ extension Transfer {
     let handshake = time(CURLINFO_APPCONNECT_TIME_T, easy)
     let cutOff = clock.ready == nil ? Int64(end.seconds(since: clock.start) * 1e6) : 0
     report.phases[.resolve] = phase(from: 0, to: lookup, cutOff)
-    // Some versions report the time of TCP only after the handshake.
-    let established = connect > 0 ? connect : Int64((connected?.seconds(since: clock.start) ?? 0) * 1e6)
-    let reached = hasTunnel ? established : 0
-    if lookup > 0 { report.phases[.connect] = phase(from: lookup, to: reached, cutOff) }
-    if reached > 0 {
-      report.phases[.tls] = phase(from: reached, to: handshake, Scheme(url: spec.url) == .https ? cutOff : 0)
+    // Some versions report the time of TCP only after the handshake or the tunnel.
+    let known = connected.map(microseconds) ?? 0
+    let established = connect > 0 && (proxy == nil || known == 0) ? connect : known
+    if lookup > 0 { report.phases[.connect] = phase(from: lookup, to: established, cutOff) }
+    guard established > 0 else { return }
+    let isSecure = Scheme(url: spec.url) == .https
+    guard proxy != nil else {
+      report.phases[.tls] = phase(from: established, to: handshake, isSecure ? cutOff : 0)
+      return
     }
+    // A proxy that takes the request itself has no tunnel, but perhaps TLS.
+    if isTakenByProxy {
+      if handshakesToServer > 0 {
+        report.phases[.tls] = phase(from: established, to: clock.ready.map(microseconds) ?? 0, cutOff)
+      }
+      return
+    }
+    let made = tunnelMade.map(microseconds) ?? 0
+    report.phases[.tunnel] = phase(from: established, to: made, cutOff)
+    if made > 0 { report.phases[.tls] = phase(from: made, to: isSecure ? handshake : 0, isSecure ? cutOff : 0) }
   }
 
-  /// The proxy's status in answer to CONNECT; 0 when there was no CONNECT or no answer.
-  private var connectStatus: Int { handle.map { weir_easy_get_long($0.easy, CURLINFO_HTTP_CONNECTCODE) } ?? 0 }
-
-  /// Whether the connection leads to the server: the proxy has made its tunnel, or no tunnel is needed. The time of a
-  /// tunnel counts as `connect`.
-  private var hasTunnel: Bool {
-    guard clock.ready == nil else { return true }
-    if connectStatus != 0 { return connectStatus / 100 == 2 }
-    guard case .http = engine.prepared.proxy.options else { return true }
-    return Scheme(url: spec.url) != .https
-  }
+  private func microseconds(_ time: MonotonicTime) -> Int64 { Int64(time.seconds(since: clock.start) * 1e6) }
 
   /// One of libcurl's times, in microseconds since the transfer's start. libcurl counts from its own last start.
   private func time(_ info: CURLINFO, _ easy: UnsafeMutableRawPointer) -> Int64 {

@@ -46,8 +46,13 @@ extension Transfer {
   /// Receives a line of a head or of trailers. False ends the transfer.
   func receiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
     guard failure == nil else { return false }
-    clock.lastProgress = engine.now
     engine.arrivals &+= 1
+    // A dial sends no request: all that comes is the proxy's answer to CONNECT.
+    if dialled != nil {
+      receiveReply(line)
+      return true
+    }
+    clock.lastProgress = engine.now
     receiving.headerBytes += Int64(line.count)
     if receiving.headerBytes > Int64(engine.options.maximumHeaderSize) * Self.headersInAll {
       return fail(.headTooLarge)

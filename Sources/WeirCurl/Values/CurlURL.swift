@@ -14,6 +14,27 @@ package enum CurlURL {
     return part(CURLUPART_HOST, of: handle, UInt32(CURLU_PUNYCODE)) ?? part(CURLUPART_HOST, of: handle, 0)
   }
 
+  /// The parts of a URL of any scheme, decoded.
+  struct Parts {
+    /// In small letters.
+    let scheme: String
+    let host: String
+    let port: Int?
+    let user: String?
+    let password: String?
+
+    /// Nil if the text is no URL.
+    init?(_ url: String) {
+      guard let handle = curl_url() else { return nil }
+      defer { curl_url_cleanup(handle) }
+      guard curl_url_set(handle, CURLUPART_URL, url, UInt32(CURLU_NON_SUPPORT_SCHEME)) == CURLUE_OK else { return nil }
+      func text(_ part: CURLUPart) -> String? { CurlURL.part(part, of: handle, UInt32(CURLU_URLDECODE)) }
+      (scheme, host) = (text(CURLUPART_SCHEME)?.lowercased() ?? "", text(CURLUPART_HOST) ?? "")
+      port = text(CURLUPART_PORT).flatMap { Int($0) }
+      (user, password) = (text(CURLUPART_USER), text(CURLUPART_PASSWORD))
+    }
+  }
+
   private static func part(_ part: CURLUPart, of handle: OpaquePointer, _ flags: UInt32) -> String? {
     var text: UnsafeMutablePointer<CChar>?
     guard curl_url_get(handle, part, &text, flags) == CURLUE_OK, let text else { return nil }

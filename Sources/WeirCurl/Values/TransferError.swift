@@ -20,8 +20,16 @@ package struct TransferError: Error, Sendable, Hashable {
     case engineFailed = "engine_failed"
     /// The body of an HTTP/2 response is not as long as its Content-Length.
     case lengthMismatch = "length_mismatch"
-    /// The proxy answered CONNECT with `proxyStatus`.
-    case tunnelRefused = "tunnel_refused"
+    /// The proxy has refused the tunnel, with `proxyStatus`.
+    case proxyRefused = "proxy_refused"
+    /// The proxy wants a credential, or another one.
+    case proxyUnauthorized = "proxy_authentication"
+    /// No connection to the proxy could be opened, or it has closed it without an answer.
+    case proxyUnreachable = "proxy_unreachable"
+    /// The proxy has not made the tunnel in time.
+    case proxyTimeout = "proxy_timeout"
+    /// There was no TLS connection to the proxy.
+    case proxyTLS = "proxy_tls"
     /// The response has Content-Length fields that disagree.
     case conflictingLengths = "conflicting_lengths"
     /// The head is malformed, or leaves open where the response ends.
@@ -53,7 +61,8 @@ package struct TransferError: Error, Sendable, Hashable {
   package let message: String
   /// The system's error number of the last failed connect, or of the failure in `kind`; 0 if there is none.
   package let osErrno: Int32
-  /// The status with which the proxy answered CONNECT; 0 if it is not the cause.
+  /// The status with which the proxy answered CONNECT, or one that says the same as its SOCKS reply; 0 if it is not the
+  /// cause.
   package let proxyStatus: Int
   /// The defect of the server's certificate, if that is the cause.
   package let certificateDefect: CertificateDefect?
@@ -68,6 +77,16 @@ package struct TransferError: Error, Sendable, Hashable {
     self.osErrno = osErrno
     self.proxyStatus = proxyStatus
     self.certificateDefect = certificateDefect
+  }
+
+  /// Whether the cause is the way to the server, which says nothing about the server. A proxy that could not reach the server
+  /// tells by 502, 503 or 504.
+  package var isOfProxy: Bool {
+    switch kind {
+    case .proxyRefused: !(502...504).contains(proxyStatus)
+    case .proxyUnauthorized, .proxyUnreachable, .proxyTimeout, .proxyTLS: true
+    default: false
+    }
   }
 
   /// Whether the cause is a defect of this process or its settings, which says nothing about the server.

@@ -54,10 +54,13 @@ package final class TLSPeer: Sendable {
 package enum Phase: Int, CaseIterable, Sendable {
   /// The wait for a slot of the destination.
   case queue
-  /// The name lookup. `resolve`, `connect` and `tls` exist only when a connection was made or tried.
+  /// The name lookup. `resolve`, `connect`, `tunnel` and `tls` exist only when a connection was made or tried.
   case resolve
-  /// TCP, and a proxy's tunnel if there is one, without TLS.
+  /// TCP, to the server or to its proxy.
   case connect
+  /// From TCP to a proxy until it has connected to the server, or refused to; only for connections through a proxy that lead
+  /// to the server.
+  case tunnel
   /// The TLS handshake; for https URLs only.
   case tls
   /// From the connection being ready to the last byte of the request handed to the system.
@@ -77,7 +80,7 @@ package enum Phase: Int, CaseIterable, Sendable {
 /// counts up to that end.
 package struct PhaseDurations: Sendable {
   /// Indexed by the phases' raw values; NaN for a phase that did not happen.
-  @usableFromInline var seconds = InlineArray<8, Double>(repeating: .nan)
+  @usableFromInline var seconds = InlineArray<9, Double>(repeating: .nan)
 
   @inlinable package init() {}
 

@@ -28,6 +28,9 @@ package struct TransferSpec: Sendable {
   /// the response 101 the body of the response is all that the server sends, and bytes for the server are pulled from
   /// the delegate until it says that they end. Only our own engine asks for that; libcurl's sends the request without.
   package var upgrade: String?
+  /// Whether the transfer is a tunnel: no request is sent. Once the connection to the URL's host is there, a head with status
+  /// 200 says so, and all that follows is as after a switch of protocols. Only our own engine makes tunnels.
+  package var opensTunnel = false
   /// Whether requests of other users may follow on the connection. If so, a connection that this transfer authenticated
   /// (NTLM, Negotiate) is not used again.
   package var isForOneOfMany = false
@@ -158,6 +161,8 @@ package final class TransferEndpoint: Sendable, Hashable {
     if case .host(let host, _) = place { host } else { nil }
   }
 
+  package var isUnixSocket: Bool { unixSocketPath != nil }
+
   var unixSocketPath: String? {
     if case .unixSocket(let path) = place { path } else { nil }
   }
@@ -180,13 +185,16 @@ package final class TransferRules: Sendable {
   /// Seconds since a connection was opened, after which it is not used again. A request on it is never cut.
   package let maximumAge: Double?
   package let httpVersion: HTTPVersionChoice?
+  /// The way to the server.
+  package let proxy: ProxyOptions?
   /// The connect timeout in libcurl's terms.
   let connectMilliseconds: Int?
 
   package init(
     connectTimeout: Double? = nil, idleTimeout: Double? = nil, maximumAge: Double? = nil,
-    httpVersion: HTTPVersionChoice? = nil
+    httpVersion: HTTPVersionChoice? = nil, proxy: ProxyOptions? = nil
   ) {
+    self.proxy = proxy
     self.connectTimeout = connectTimeout
     self.idleTimeout = idleTimeout
     self.maximumAge = maximumAge

@@ -46,16 +46,6 @@ package enum HTTP1EngineChoice: Sendable, Hashable {
     getenv("WEIR_HTTP1_ENGINE").map { String(cString: $0) == "libcurl" } ?? false ? .libcurl : .own
 }
 
-/// The proxy through which connections are made.
-package enum ProxyOptions: Sendable, Hashable {
-  case none
-  /// The proxy named by `http_proxy`, `https_proxy` and `all_proxy`, with the exceptions in `no_proxy`.
-  case environment
-  case http(host: String, port: Int, credential: TransferCredential?)
-  /// The proxy resolves names.
-  case socks5(host: String, port: Int, credential: TransferCredential?)
-}
-
 /// A user name and password.
 package struct TransferCredential: Sendable, Hashable {
   package var user: String

@@ -334,7 +334,7 @@ extension RouteAction {
     switch self {
     case .upstream(let upstream): upstream.isNamed
     case .split: true
-    case .redirect, .respond: false
+    case .requested, .connect, .redirect, .respond: false
     }
   }
 }

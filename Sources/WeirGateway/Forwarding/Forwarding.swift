@@ -117,6 +117,7 @@ final class Forwarding {
       case .badTarget(let reason): answer(.badTarget(reason), as: .refused)
       case .redirect(let index, let location):
         if enters(index) { answer(byRoute: index, location: location) }
+      case .connect: answer(.connectRefused, as: .refused)
       case .respond(let index):
         if enters(index) { answer(byRoute: index) }
       case .forward(let index, let target):
@@ -142,7 +143,7 @@ final class Forwarding {
     case .forward(let route): return route
     case .split(let split, let routes):
       return routes[hash(by: split.key).map(split.part(ofHash:)) ?? split.part(at: plan.random.next())]
-    case .answer: return nil
+    case .answer, .tunnels: return nil
     }
   }
 

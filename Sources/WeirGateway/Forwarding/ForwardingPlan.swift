@@ -13,6 +13,8 @@ final class ForwardingPlan: Sendable {
     /// Each request goes by one of the plans.
     case split(UpstreamSplit, [RoutePlan])
     case answer(RouteAnswer)
+    /// The requests say themselves where they go.
+    case tunnels
   }
 
   /// The answer in place of one of the gateway's own.
@@ -77,7 +79,7 @@ final class ForwardingPlan: Sendable {
         switch work {
         case .forward(let plan): [plan]
         case .split(_, let plans): plans
-        case .answer: []
+        case .answer, .tunnels: []
         }
       if case .forward(let plan)? = plans.first?.fallback?.action { return plans + [plan] }
       return plans

@@ -134,6 +134,7 @@ final class RoutePlan: Sendable {
       case .split(let split):
         let fallback = fallback(of: route)
         return .split(split, split.parts.map { plan(route, to: $0.upstream, fallback) })
+      case .requested, .connect: return .tunnels
       case .redirect(let redirect): return .answer(RouteAnswer(redirect, of: route))
       case .respond(let response): return .answer(RouteAnswer(response, of: route))
       }

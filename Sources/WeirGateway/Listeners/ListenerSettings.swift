@@ -22,6 +22,8 @@ package struct ListenerSettings: Sendable, Equatable {
   var clients: ClientRules?
   /// Nil for plain HTTP.
   var tls: ListenerTLS?
+  /// Whether clients may use it as their proxy: routes with `requested` and `connect` take their requests.
+  var isForwardProxy = false
   /// The fields that no client may send, since a listener of the configuration sends them.
   var reservedFields: [String] = []
   /// The limits for each client; `connections` follows from the property above.

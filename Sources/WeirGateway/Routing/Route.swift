@@ -83,7 +83,7 @@ package struct Route: Sendable, Equatable {
       switch action {
       case .upstream(let upstream): [upstream]
       case .split(let split): split.parts.map(\.upstream)
-      case .redirect, .respond: []
+      case .requested, .connect, .redirect, .respond: []
       }
     if case .upstream(let upstream)? = fallback?.action { return own + [upstream] }
     return own

@@ -6,10 +6,33 @@ package enum RouteAction: Sendable, Equatable {
   case upstream(Upstream)
   /// They are forwarded, each to one of several upstreams.
   case split(UpstreamSplit)
+  /// They are forwarded to the authority that their absolute target names (RFC 9112 §3.2.2).
+  case requested(RequestedUpstream)
+  /// They ask for tunnels (RFC 9110 §9.3.6), and get them.
+  case connect(ConnectRule)
   /// They are answered with another location of what they ask for.
   case redirect(RouteRedirect)
   /// They are answered with a fixed response.
   case respond(RouteResponse)
+}
+
+/// The upstream that a request to a forward proxy names itself.
+package struct RequestedUpstream: Sendable, Equatable {
+  /// How it is spoken to; nil for the target's own scheme.
+  package var scheme: Upstream.Scheme?
+  /// The ports to which requests may go; nil for the scheme's own.
+  package var ports: Set<Int>?
+}
+
+/// The tunnels of clients that ask for them by CONNECT.
+package struct ConnectRule: Sendable, Equatable {
+  package var ports: Set<Int> = [443]
+  /// Seconds for name lookup and TCP.
+  package var connectTimeout = 5.0
+  /// Seconds of silence both ways after which a tunnel is closed.
+  package var idleTimeout = 600.0
+  /// Tunnels at once, of all workers.
+  package var limit = 1024
 }
 
 /// A redirect (RFC 9110 §15.4). What it doesn't name is the request's own.

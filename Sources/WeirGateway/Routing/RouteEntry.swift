@@ -8,6 +8,7 @@ final class RouteEntry: Sendable {
     case forward(base: [UInt8], isComplete: Bool)
     case redirect(RedirectLocation)
     case respond
+    case connect
   }
 
   /// An index into the table's routes.
@@ -27,6 +28,8 @@ final class RouteEntry: Sendable {
       let base = route.joinsBaseLate ? "" : route.upstream?.basePath ?? ""
       work = .forward(
         base: Array((base + PathPrefix.joinable(replacement ?? "/")).utf8), isComplete: !route.joinsBaseLate)
+    case .requested: work = .forward(base: Array(PathPrefix.joinable(replacement ?? "/").utf8), isComplete: true)
+    case .connect: work = .connect
     case .redirect(let redirect):
       if case .prefix(let prefix) = redirect.path {
         replacement = prefix
@@ -64,6 +67,7 @@ final class RouteEntry: Sendable {
       }
       return .redirect(route: route, location: text)
     case .respond: return .respond(route: route)
+    case .connect: return .connect(route: route)
     }
   }
 

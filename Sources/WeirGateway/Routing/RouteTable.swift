@@ -14,6 +14,8 @@ package struct RouteTable: Sendable {
     case forward(route: Int, target: String)
     case redirect(route: Int, location: String)
     case respond(route: Int)
+    /// The request is for a tunnel to the host and port of its target.
+    case connect(route: Int)
     /// No route matches: 404.
     case noRoute
     /// The request's target is invalid: 400, with the reason.

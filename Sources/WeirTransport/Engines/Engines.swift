@@ -31,14 +31,21 @@ package final class Engines {
     _ spec: consuming TransferSpec, headers: PreparedHeaders, delegate: any TransferDelegate
   ) -> any TransferHandle {
     // libcurl knows connections that are authenticated.
-    if let own, !headers.authenticatesConnection, let place = own.place(of: spec),
+    if let own, spec.opensTunnel || !headers.authenticatesConnection, let place = own.place(of: spec),
       rules.isOwn(
-        isSecure: place.isSecure, spec.upgrade == nil ? spec.rules?.httpVersion : .http1_1,
+        isSecure: place.isSecure, through: place.proxy,
+        spec.needsTunnel || isJudgedByLookup(spec, place) ? .http1_1 : spec.rules?.httpVersion,
         speaksHTTP1: libcurl.speaksHTTP1(spec))
     {
       return own.start(spec, at: place, headers: headers, delegate: delegate)
     }
     return libcurl.start(spec, headers: headers, delegate: delegate)
+  }
+
+  /// Whether names are looked up before a proxy is asked to connect, which libcurl does not do.
+  private func isJudgedByLookup(_ spec: TransferSpec, _ place: RequestPlace) -> Bool {
+    guard spec.addressPolicy != nil, let proxy = place.proxy, !proxy.resolvesNames else { return false }
+    return (spec.rules?.httpVersion ?? libcurl.options.httpVersion) == .automatic
   }
 
   /// Closes the idle connections to an endpoint that is gone. libcurl does not close single idle connections; theirs end
@@ -67,40 +74,37 @@ package final class Engines {
 
 /// Decides which engine runs a request: our own, which speaks HTTP/1.1, or libcurl's. ARCHITECTURE.md has the table.
 struct EngineRules {
-  /// Whether our own engine reaches plain origins, and secure ones.
-  private let reachesPlain: Bool
-  private let reachesSecure: Bool
+  /// Whether our own engine runs requests on plain connections, and on those with TLS to a server or to a proxy.
+  private let runsPlain: Bool
+  private let runsSecure: Bool
   private let version: HTTPVersionChoice
 
   init(_ options: TransportOptions) {
-    let reachesOrigin =
-      switch options.proxy {
-      case .none, .socks5: true
-      // A plain request would go to the proxy itself, in another form. libcurl alone knows the environment's proxies.
-      case .http, .environment: false
-      }
-    let reachesByTunnel = if case .http = options.proxy { true } else { reachesOrigin }
-    let isOwn = options.http1Engine == .own
-    reachesPlain = isOwn && reachesOrigin
-    reachesSecure = isOwn && reachesByTunnel && CurlLibrary.hasKnownTLS
+    runsPlain = options.http1Engine == .own
+    runsSecure = runsPlain && CurlLibrary.hasKnownTLS
     version = options.httpVersion
   }
 
   /// Whether any request may go by our own engine: a request may have a choice of versions of its own.
-  var usesOwn: Bool { reachesPlain || reachesSecure }
+  var usesOwn: Bool { runsPlain }
 
   /// Whether libcurl's connections of an origin that had the choice and answered by HTTP/1.1 are of no more use.
-  var isOwnOnceKnown: Bool { reachesSecure }
+  var isOwnOnceKnown: Bool { runsSecure }
 
   /// Whether our own engine may run a request of this scheme.
   ///
   /// - Parameters:
+  ///   - proxy: The one on the request's way.
   ///   - choice: The request's own choice of versions; nil for the transport's.
   ///   - speaksHTTP1: Whether the origin has lately answered by HTTP/1.1.
-  func isOwn(isSecure: Bool, _ choice: HTTPVersionChoice?, speaksHTTP1: @autoclosure () -> Bool) -> Bool {
+  func isOwn(
+    isSecure: Bool, through proxy: TransferProxy? = nil, _ choice: HTTPVersionChoice?,
+    speaksHTTP1: @autoclosure () -> Bool
+  ) -> Bool {
     let version = choice ?? version
-    guard isSecure else { return reachesPlain && version != .http2PriorKnowledge }
-    guard reachesSecure else { return false }
+    if proxy?.kind == .https, !runsSecure { return false }
+    guard isSecure else { return runsPlain && version != .http2PriorKnowledge }
+    guard runsSecure else { return false }
     return switch version {
     case .http1_1: true
     // The origin may prefer HTTP/2.

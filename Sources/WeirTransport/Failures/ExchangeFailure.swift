@@ -18,7 +18,7 @@ package enum ExchangeFailure: LabelledError, Hashable {
 
   package var label: String {
     switch self {
-    case .transfer(let failure): failure.code.label
+    case .transfer(let failure): failure.proxyLabel ?? failure.code.label
     case .rejected(let rejection): rejection.label
     case .unauthenticated(let refusal): refusal.reason.rawValue
     case .cancelled: "explicitly_cancelled"

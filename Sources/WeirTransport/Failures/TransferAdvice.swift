@@ -62,7 +62,9 @@ package struct TransferAdvice {
     case .attemptTimeout: "attemptTimeout"
     case .headTooLarge where error.message.contains("interim"): "at most \(ResponseHead.mostInterim)"
     case .headTooLarge: "\(options.maximumHeaderSize) bytes"
-    case .tunnelRefused: "proxy"
+    case .proxyUnauthorized: named("proxy", upstream: "proxy.credential", probe: nil)
+    case .proxyRefused, .proxyUnreachable, .proxyTimeout: "proxy"
+    case .proxyTLS: named("proxy", upstream: "proxy.tls", probe: nil)
     case .noSocket where error.osErrno == EMFILE: "raise the limit of open files, RLIMIT_NOFILE"
     case .curl: advice(onLibcurls: error)
     default: nil
@@ -74,9 +76,7 @@ package struct TransferAdvice {
     case .couldNotResolveHost:
       "check the name and the machine's resolver"
         + (settings == .session ? "; resolveOverrides answers in its place" : "")
-    case .couldNotResolveProxy, .proxy: "proxy"
-    case .couldNotConnect where error.osErrno == ECONNREFUSED:
-      if case .none = options.proxy { "nothing listens there" } else { "nothing listens there; see proxy" }
+    case .couldNotConnect where error.osErrno == ECONNREFUSED: "nothing listens there"
     case .emptyReply: "the server has closed the connection without an answer; perhaps it speaks https there"
     case .timedOut where settings == .probe: "--timeout"
     case .timedOut: "connectTimeout: \(rules?.connectTimeout ?? options.connectTimeout) s"

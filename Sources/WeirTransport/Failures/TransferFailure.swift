@@ -12,6 +12,10 @@ package struct TransferFailure: Error, Hashable, Sendable {
   package var isDestinationRefused = false
   /// Whether the failure is a defect of this process, and says nothing about the server.
   package var isOwnDefect: Bool
+  /// The label of a failure of a proxy, which says nothing about the server; nil for others.
+  package var proxyLabel: String?
+  /// Whether it says nothing about the server, as a proxy on the way has failed or refused.
+  package var isOfProxy = false
   /// Whether a limit on a silence or on the attempt's time was reached, and not one on the connection alone.
   package var isTimeLimit = false
 
@@ -27,6 +31,8 @@ package struct TransferFailure: Error, Hashable, Sendable {
     text = advice.text(of: error)
     curlCode = error.code
     isDestinationRefused = error.kind == .addressRefused
+    proxyLabel = error.label.hasPrefix("proxy_") ? error.label : nil
+    isOfProxy = error.isOfProxy
     isTimeLimit = error.kind == .silence || error.kind == .attemptTimeout
     isOwnDefect = code == .cannotLoadFromNetwork || error.isOwnDefect
   }
@@ -41,8 +47,11 @@ extension FailureCode {
     case .cancelled, .stopped, .engineClosed: self = .cancelled
     case .lengthMismatch, .engineFailed, .connectionLost: self = .networkConnectionLost
     case .conflictingLengths, .malformedHead, .refusedTransferEncoding, .unprovableEnd: self = .badServerResponse
-    case .tunnelRefused: self.init(ofTunnel: error.proxyStatus)
-    case .addressRefused, .noSocket: self = .cannotConnectToHost
+    case .proxyRefused, .proxyUnauthorized: self.init(ofTunnel: error.proxyStatus)
+    case .proxyTimeout: self = .timedOut
+    case .proxyTLS: self.init(error.code, text: error.message, error.certificateDefect)
+    case .proxyUnreachable where error.code == .couldNotResolveProxy: self = .cannotFindHost
+    case .proxyUnreachable, .addressRefused, .noSocket: self = .cannotConnectToHost
     case .invalidRequest: self = .badURL
     case .bodyUnavailable: self = .requestBodyStreamExhausted
     // The connection was lost. The request could only have been sent again on another one with a body that can be
