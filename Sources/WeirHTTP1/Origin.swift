@@ -137,7 +137,7 @@ struct OriginTable {
   /// The same for each endpoint.
   private var lastByEndpoint: [ObjectIdentifier: Place] = [:]
 
-  init(proxies: ProxyOptions) { self.proxies = proxies }
+  init(proxies: ProxyOptions = .none) { self.proxies = proxies }
 
   /// Nil if the URL is not plain.
   mutating func find(_ spec: TransferSpec) -> RequestPlace? {

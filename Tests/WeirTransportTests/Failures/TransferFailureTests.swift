@@ -92,7 +92,7 @@ import WeirCurl
     (500, .cannotConnectToHost, true), (502, .cannotConnectToHost, true), (504, .cannotConnectToHost, true),
   ])
   func refusedTunnels(status: Int, code: FailureCode, isRetryable: Bool) {
-    let failure = failure(TransferError(.tunnelRefused, message: "", proxyStatus: status))
+    let failure = failure(TransferError(.proxyRefused, message: "", proxyStatus: status))
     #expect(failure.code == code)
     #expect(RetryRules.transientCodes.contains(failure.code) == isRetryable)
     #expect(RequestOutcome(.transfer(failure), status: nil) == .transportError)
