@@ -60,8 +60,9 @@ class Server:
             writer.close()
 
 
-async def request(reader: asyncio.StreamReader) -> Request:
-    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+async def request(reader: asyncio.StreamReader, begun: bytes = b"") -> Request:
+    """The next request, of which something may have been read."""
+    head = (begun + await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     line, *lines = head.rstrip("\r\n").split("\r\n")
     fields = {name.lower(): value.strip() for name, _, value in (one.partition(":") for one in lines)}
     method, path, _ = line.split(" ", 2)
