@@ -125,8 +125,8 @@ struct OriginTable {
 
   /// The proxies of requests without rules about them.
   private let proxies: ProxyOptions
-  /// An origin without transfers and connections is kept until there are this many places. A sweep leaves room for as many
-  /// as there are then, so that it costs each new origin little.
+  /// An origin without transfers and connections is kept until there are this many, or as many places. A sweep leaves room
+  /// for as many as there are then, so that it costs each new origin little.
   private var limit = leastLimit
   private var origins: [Origin.Key: Origin] = [:]
   private var places: [Origin.Key: Place] = [:]
@@ -165,7 +165,7 @@ struct OriginTable {
     }
     demands.isForwarding = demands.proxy?.takesRequests == true && !url.isSecure && !spec.needsTunnel
     if let known = places[demands], known.spelling == url.origin, known.fits(spec) { return known }
-    if places.count >= limit { removeUnused() }
+    if max(places.count, origins.count) >= limit { removeUnused() }
     let origin = demands.isForwarding ? origin(Self.proxysKey(demands)) : origin(demands)
     let forwarded = demands.isForwarding
       ? ForwardedOrigin(host: demands.host, port: demands.port, endpoint: spec.endpoint) : nil

@@ -1,7 +1,7 @@
 """The laboratory: real processes on the loopback, faults and load, and a verdict.
 
-Each command has a folder or a module here: storm, overload, chaos, credentials, pace, proxies, endure, fleet, scale. A new row is a
-function in a module of endure with the decorator `row`, an entry in overload/rows.py, or one in `ROWS` of credentials, pace or proxies.
+Each command has a folder or a module here: storm, overload, chaos, credentials, pace, proxies, egress, endure, fleet, scale. A new row is a
+function in a module of endure with the decorator `row`, an entry in overload/rows.py, or one in `ROWS` of credentials, pace, proxies or egress.
 Rows are made of:
 
 - command: options, a place for files and processes, and the exit status; table: the same for rows that share their surroundings;

@@ -13,7 +13,7 @@ from lab.endure.rows import ROWS, Bar, Row
 from lab.processes import Failure, Place
 
 # They have the rows, which are run in this order.
-for module in "reloads discovery balance takeovers crowds certificates tunnels slow outages proxies".split():
+for module in "reloads discovery balance takeovers crowds certificates tunnels egress slow outages proxies".split():
     importlib.import_module(f"lab.endure.{module}")
 
 
