@@ -29,7 +29,7 @@ def enter() -> None:
         command = ["unshare", *user, "--net", "--mount"]
         if subprocess.run([*command, "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
             become(*command, "env", f"{APART}=1", sys.executable, *sys.orig_argv[1:])
-    print("SKIPPED: this machine lets nobody have a network and mounts of his own (unshare --net --mount)")
+    print("SKIPPED: this machine lets no process have a network and mounts of its own (unshare --net --mount)")
     sys.exit()
 
 

@@ -56,24 +56,26 @@ class Outcome:
     right: int = 0
     wrong: list[str] = field(default_factory=list)
 
-    def judge(self, kind: str, direct: Answers, found: Answers, cases: list[Case]) -> None:
-        """
-        >>> case, outcome = Case("missing", "/", status=404), Outcome(Program("curl", None))
-        >>> outcome.judge("open", {"http missing": Answer(404, "0a")}, {"http missing": Answer(200, "0b")}, [case])
-        >>> outcome.right, outcome.wrong
-        (0, ['curl, open, http missing: 200, 0b in place of 404, 0a'])
-        >>> outcome.judge("open", {"http missing": Answer(404, "0a")}, {"http missing": Answer(404, "0a")}, [case])
-        >>> outcome.right
-        1
-        """
+    def look(self, direct: Answers, cases: list[Case]) -> None:
+        """Looks at the answers that the others are compared with."""
+        self.asked = len(direct) // len(urls(self.program.name))
         statuses = {case.name: case.status for case in cases}
+        for name, answer in direct.items():
+            if answer.status != statuses.get(name.split()[1], 200):
+                self.wrong.append(f"{self.program.name}, directly, {name}: {answer}")
+
+    def compare(self, kind: str, direct: Answers, found: Answers) -> None:
+        """
+        >>> outcome = Outcome(Program("curl", None))
+        >>> outcome.compare("open", {"http one": Answer(404, "0a"), "http two": Answer(200, "0b")}, {"http one": Answer(200, "0c")})
+        >>> outcome.right, outcome.wrong
+        (0, ['curl, open, http one: 200, 0c in place of 404, 0a', 'curl, open, http two: None in place of 200, 0b'])
+        """
         for name, wanted in direct.items():
-            if wanted.status != statuses.get(name.split()[1], 200):
-                self.wrong.append(f"{self.program.name}, directly, {name}: {wanted}")
-            elif name in found and found[name] != wanted:
-                self.wrong.append(f"{self.program.name}, {kind}, {name}: {found[name]} in place of {wanted}")
+            if found.get(name) != wanted:
+                self.wrong.append(f"{self.program.name}, {kind}, {name}: {found.get(name)} in place of {wanted}")
             else:
-                self.right += name in found
+                self.right += 1
 
     def routed(self, page: Page) -> None:
         """Every program has taken the ways that it was meant to."""
@@ -108,14 +110,14 @@ async def same(here: Here) -> list[Bar]:
         OPEN: f"http://{listeners[0]['address']}",
         NAMED: f"http://{USER}:{PASSWORD}@{listeners[1]['address']}",
     }
-    outcomes = await asyncio.gather(*(compare(here, gateway, program, proxies) for program in programs))
+    outcomes = await asyncio.gather(*(tried(here, gateway, program, proxies) for program in programs))
     return [
         Bar(f"{one.program.name} {one.right}{''.join(f'; {text}' for text in one.wrong)}", not one.wrong)
         for one in outcomes
     ]
 
 
-async def compare(here: Here, gateway: Gateway, program: Program, proxies: dict[str, str]) -> Outcome:
+async def tried(here: Here, gateway: Gateway, program: Program, proxies: dict[str, str]) -> Outcome:
     outcome = Outcome(program)
     cases = [case for case in CASES if program.can(case)]
     few = [case for case in cases if case.name in FEW] if here.short else cases
@@ -126,9 +128,11 @@ async def compare(here: Here, gateway: Gateway, program: Program, proxies: dict[
 
     try:
         direct = await ask("direct", cases)
-        outcome.asked = len(direct) // len(urls(program.name))
-        for kind, some in ((OPEN, cases), (NAMED, few)):
-            outcome.judge(kind, direct, await ask(kind, some), cases)
+        outcome.look(direct, cases)
+        outcome.compare(OPEN, direct, await ask(OPEN, cases))
+        left_out = {case.name for case in cases} - {case.name for case in few}
+        some = {name: answer for name, answer in direct.items() if name.split()[1] not in left_out}
+        outcome.compare(NAMED, some, await ask(NAMED, few))
         outcome.routed(await gateway.page())
     except (Failure, *BROKEN_OFF) as failure:
         outcome.wrong.append(f"{program.name}: {failure}")
