@@ -38,23 +38,25 @@ struct DialTests {
     }
   }
 
-  @Test("A proxy's refusal of a tunnel has its status, and is the phase connect", arguments: [403, 407, 502])
+  @Test("A proxy's refusal of a tunnel has its status, and is the phase tunnel", arguments: [403, 407, 502])
   func refusedTunnel(status: Int) async throws {
     let proxy = try ScriptedServer(
       Script(.head, .send("HTTP/1.1 \(status) No\r\nContent-Length: 2\r\n\r\nno"), .awaitClose))
     let port = proxy.port
     let rig = try await EngineRig { $0.proxy = .http(host: "127.0.0.1", port: port, credential: nil) }
     let outcome = await rig.get("https://far.example/path")
-    #expect(outcome.error?.label == "tunnel_refused")
-    #expect(outcome.error?.message.contains("\(status)") == true)
+    #expect(outcome.error?.kind == (status == 407 ? .proxyUnauthorized : .proxyRefused))
+    #expect(outcome.error?.proxyStatus == status)
+    #expect(outcome.error?.message == "the proxy http://127.0.0.1:\(port) answered CONNECT with \(status) No")
     #expect(outcome.report?.phases[.connect] != nil)
+    #expect(outcome.report?.phases[.tunnel] != nil)
     #expect(outcome.report?.phases[.tls] == nil)
     #expect(outcome.heads.isEmpty)
     await rig.close()
   }
 
   @Test(
-    "A proxy that answers nothing is the phase connect; a tunnel that leads nowhere is tls", arguments: [false, true])
+    "A proxy that answers nothing is the phase tunnel; a tunnel that leads nowhere is tls", arguments: [false, true])
   func hungTunnel(isMade: Bool) async throws {
     let steps: [Script.Step] = isMade ? [.send("HTTP/1.1 200 OK\r\n\r\n")] : []
     let proxy = try ScriptedServer(Script(.head, .steps(steps), .awaitClose))
@@ -64,9 +66,11 @@ struct DialTests {
       $0.connectTimeout = 2
     }
     let outcome = await rig.get("https://far.example/path")
+    #expect(outcome.error?.kind == (isMade ? .curl : .proxyTimeout))
     #expect(outcome.error?.code == .timedOut)
     #expect((outcome.report?.phases[.tls] != nil) == isMade)
-    if !isMade { #expect(try #require(outcome.report?.phases[.connect]) > 0.2) }
+    #expect(try #require(outcome.report?.phases[isMade ? .tls : .tunnel]) > 0.2)
+    #expect(try #require(outcome.report?.phases[.connect]) < 0.2)
     await rig.close()
   }
 

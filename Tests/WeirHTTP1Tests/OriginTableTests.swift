@@ -14,7 +14,7 @@ import WeirCurl
   }
 
   @Test func equalDemandsAreOneOrigin() throws {
-    var table = OriginTable()
+    var table = OriginTable(proxies: .none)
     let first = try #require(Self.find(&table, "http://a.example/b"))
     for url in [
       "http://a.example", "http://a.example/", "http://a.example:80/c", "http://a.example?d", "http://a.example#e",
@@ -26,7 +26,7 @@ import WeirCurl
   }
 
   @Test func otherDemandsAreOtherOrigins() throws {
-    var table = OriginTable()
+    var table = OriginTable(proxies: .none)
     let trusts = [nil, TransferTrust(TLSOptions(), serverName: "one"), TransferTrust(TLSOptions(), serverName: "two")]
     let policies: [AddressPolicy?] = [nil, AddressPolicy(otherwise: .publicOnly)]
     var numbers: Set<Int> = []
@@ -54,7 +54,7 @@ import WeirCurl
 
   /// A connection that stands is the same whatever time it was given to be opened in.
   @Test func otherLifetimesAreOtherOrigins() throws {
-    var table = OriginTable()
+    var table = OriginTable(proxies: .none)
     var numbers: [String: Int] = [:]
     for _ in 0..<2 {
       for (idle, age) in [(nil, nil), (1, nil), (2, nil), (nil, 1), (1, 1)] as [(Double?, Double?)] {
@@ -82,7 +82,7 @@ import WeirCurl
     ("http://[::1]/", "[::1]"), ("http://[::1]:8080/", "[::1]:8080"),
   ])
   func theHostField(url: String, field: String) throws {
-    var table = OriginTable()
+    var table = OriginTable(proxies: .none)
     let place = try #require(Self.find(&table, url))
     #expect(String(decoding: place.origin.hostField, as: UTF8.self) == field)
   }
@@ -93,7 +93,7 @@ import WeirCurl
       ("", "/"), ("/", "/"), ("?q", "/?q"), ("/b/c?d#e", "/b/c?d"), ("#e", "/"), ("?#e", "/?"), ("//b", "//b"),
     ] {
       for first in ["http://a.example:81/", "http://b.example/"] {
-        var table = OriginTable()
+        var table = OriginTable(proxies: .none)
         _ = Self.find(&table, first)
         let place = try #require(Self.find(&table, "http://a.example:81\(end)"))
         #expect(place.target == target)
@@ -109,17 +109,17 @@ import WeirCurl
     "http://a.example:81\\b", "https://a.example:81/",
   ])
   func urlsThatOnlyBeginLikeTheLastOne(url: String) throws {
-    var table = OriginTable()
+    var table = OriginTable(proxies: .none)
     let last = try #require(Self.find(&table, "http://a.example:81/"))
     let place = Self.find(&table, url)
     #expect(place?.origin !== last.origin)
-    var other = OriginTable()
+    var other = OriginTable(proxies: .none)
     #expect((place == nil) == (Self.find(&other, url) == nil))
   }
 
   /// The spelling of the last URL says nothing of the demands.
   @Test func theLastSpellingWithOtherDemands() throws {
-    var table = OriginTable()
+    var table = OriginTable(proxies: .none)
     let trust = TransferTrust(TLSOptions(), serverName: "other")
     let first = try #require(Self.find(&table, "https://a.example/"))
     let second = try #require(Self.find(&table, "https://a.example/", trust: trust))
@@ -129,7 +129,7 @@ import WeirCurl
   }
 
   @Test func originsOutOfUseMakePlace() throws {
-    var table = OriginTable()
+    var table = OriginTable(proxies: .none)
     let used = try #require(Self.find(&table, "http://used.example/")).origin
     used.uses += 1
     let unused = try #require(Self.find(&table, "http://unused.example/")).origin
@@ -150,7 +150,7 @@ import WeirCurl
 
   /// As many origins as are in use are kept, even beyond the limit, which is then twice as many as were left.
   @Test func originsInUseStay() throws {
-    var table = OriginTable()
+    var table = OriginTable(proxies: .none)
     for index in 0..<1100 { try #require(Self.find(&table, "http://h\(index).example/")).origin.uses += 1 }
     #expect(table.all.count == 1100)
     #expect(Set(table.all.map(\.number)).count == 1100)

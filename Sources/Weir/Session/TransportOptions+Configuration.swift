@@ -11,7 +11,7 @@ extension TransportOptions {
     resolveOverrides = configuration.resolveOverrides.map {
       ResolveOverrideOptions(host: $0.host, port: $0.port, addresses: $0.addresses)
     }
-    proxy = ProxyOptions(configuration.proxy)
+    proxy = configuration.proxyOptions ?? ProxyOptions(configuration.proxy)
     tls = TLSOptions(configuration.tls)
     http1Engine = configuration.http1Engine
     httpVersion =
@@ -26,14 +26,18 @@ extension TransportOptions {
 
 extension ProxyOptions {
   fileprivate init(_ proxy: ProxyConfiguration) {
+    let credential = proxy.credential.flatMap(TransferCredential.init)
     self =
       switch proxy {
       case .none: .none
       case .environment: .environment
-      case .http(let host, let port, let credential):
-        .http(host: host, port: port, credential: credential.flatMap(TransferCredential.init))
-      case .socks5(let host, let port, let credential):
-        .socks5(host: host, port: port, credential: credential.flatMap(TransferCredential.init))
+      case .http(let host, let port, _): .http(host: host, port: port, credential: credential)
+      case .https(let host, let port, _, let tls):
+        .proxy(
+          TransferProxy(.https, host: host, port: port, trust: TransferTrust(TLSOptions(tls)), answer: credential))
+      case .socks5(let host, let port, _): .socks5(host: host, port: port, credential: credential)
+      case .socks5WithLocalLookup(let host, let port, _):
+        .proxy(TransferProxy(.socks5, host: host, port: port, answer: credential))
       }
   }
 }

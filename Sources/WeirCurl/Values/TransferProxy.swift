@@ -91,6 +91,13 @@ package final class TransferProxy: Sendable, Hashable {
   }
 }
 
+/// Shows neither credential, which must not appear in logs.
+extension TransferProxy: CustomStringConvertible, CustomReflectable {
+  package var description: String { name }
+
+  package var customMirror: Mirror { Mirror(self, children: ["name": name]) }
+}
+
 /// A credential for a proxy, whose value may change.
 package protocol ProxyCredential: AnyObject, Sendable {
   /// The present value of Proxy-Authorization (RFC 9110 §11.7.1); nil if there is none now.
@@ -131,6 +138,14 @@ final class BasicProxyCredential: ProxyCredential {
       }
     }
     return String(decoding: text, as: UTF8.self)
+  }
+}
+
+extension TransferError {
+  /// A proxy's challenge to a request of a gateway, which is not for the gateway's users.
+  package static func unauthorized(by proxy: TransferProxy) -> TransferError {
+    let text = proxy.credential == nil ? "wants a credential" : "refuses the credential"
+    return TransferError(.proxyUnauthorized, message: "the proxy \(proxy.name) \(text) (407)", proxyStatus: 407)
   }
 }
 

@@ -13,8 +13,8 @@ import WeirIO
 /// retries that.
 ///
 /// - A proxy's own address is exempt. The addresses that a proxy connects to are unknown here: only literal addresses
-///   in URLs are judged, and names are the proxy's to judge. With ``ProxyConfiguration/environment`` it is unknown
-///   whether a proxy is used, so a proxy's address is judged too.
+///   in URLs are judged, and names are the proxy's to judge. A SOCKS proxy that gets addresses
+///   (``ProxyConfiguration/socks5WithLocalLookup(host:port:credential:)``) gets only those that are allowed.
 /// - With ``SessionConfiguration/unixSocketPath`` nothing is judged, as no URL decides on the connection.
 public struct DestinationPolicy: Sendable, Hashable {
   /// The decision on addresses in none of the listed networks.

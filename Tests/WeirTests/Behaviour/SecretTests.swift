@@ -56,12 +56,13 @@ struct SecretTests {
     for source in sources {
       for proxy in [
         ProxyConfiguration.http(host: "p", port: 1, credential: credential),
+        .https(host: "p", port: 1, credential: credential, tls: Self.withPassword(tls: .data(Data("hunter2".utf8)))),
         .socks5(host: "p", port: 1, credential: credential),
+        .socks5WithLocalLookup(host: "p", port: 1, credential: credential),
       ] {
         var configuration = SessionConfiguration()
         configuration.proxy = proxy
-        configuration.tls.clientCertificate = .init(
-          certificate: .file("/client.pem"), privateKey: source, passphrase: "hunter2")
+        configuration.tls = Self.withPassword(tls: source)
         for value in [configuration, configuration.tls, configuration.tls.clientCertificate, source, proxy] as [Any?] {
           Self.expectNoSecret(in: value)
         }
@@ -73,6 +74,25 @@ struct SecretTests {
         for known in ["/client.pem", "user: me", "host: p"] { #expect(text.contains(known), "\(text)") }
       }
     }
+  }
+
+  @Test("Settings: a proxy of the environment")
+  func environment() {
+    let environment = ProxyEnvironment { $0 == "all_proxy" ? "http://me:hunter2@p:1" : nil }
+    var configuration = SessionConfiguration()
+    configuration.proxyOptions = .named(by: environment)
+    #expect(environment.defect == nil)
+    for value in [configuration, TransportOptions(configuration), environment.summary] as [Any?] {
+      Self.expectNoSecret(in: value)
+    }
+    let useless = ProxyEnvironment { $0 == "http_proxy" ? "gopher://me:hunter2@p:1" : nil }
+    #expect(useless.defect?.contains("http_proxy") == true && useless.defect?.contains("hunter2") == false)
+  }
+
+  private static func withPassword(tls key: TLSConfiguration.ClientCertificate.Source) -> TLSConfiguration {
+    var tls = TLSConfiguration()
+    tls.clientCertificate = .init(certificate: .file("/client.pem"), privateKey: key, passphrase: "hunter2")
+    return tls
   }
 
   private static func expectNoSecret(in value: Any?) {

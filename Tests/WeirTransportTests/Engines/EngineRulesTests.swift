@@ -35,16 +35,21 @@ import WeirCurl
     }
   }
 
-  @Test func whatOurOwnEngineDoesNotReach() {
-    let none = [
-      Self.rules { $0.http1Engine = .libcurl }, Self.rules { $0.proxy = .environment },
-    ]
-    for rules in none {
-      #expect(!rules.usesOwn && !rules.isOwnOnceKnown)
-      for isSecure in [true, false] { #expect(!rules.isOwn(isSecure: isSecure, .http1_1, speaksHTTP1: true)) }
+  @Test func libcurlsEngineAlone() {
+    let rules = Self.rules { $0.http1Engine = .libcurl }
+    #expect(!rules.usesOwn && !rules.isOwnOnceKnown)
+    for isSecure in [true, false] { #expect(!rules.isOwn(isSecure: isSecure, .http1_1, speaksHTTP1: true)) }
+  }
+
+  @Test(arguments: TransferProxy.Kind.allCases)
+  func aProxyLeavesTheChoice(kind: TransferProxy.Kind) {
+    let (rules, proxy) = (Self.rules(), TransferProxy(kind, host: "proxy.example", port: 1))
+    for choice in Self.choices {
+      for isSecure in [true, false] {
+        #expect(
+          rules.isOwn(isSecure: isSecure, through: proxy, choice, speaksHTTP1: false)
+            == Self.isOwn(choice, isSecure: isSecure, speaksHTTP1: false), "\(choice) \(isSecure)")
+      }
     }
-    let tunnel = Self.rules { $0.proxy = .http(host: "proxy.example", port: 1, credential: nil) }
-    #expect(!tunnel.isOwn(isSecure: false, .http1_1, speaksHTTP1: true))
-    #expect(tunnel.isOwn(isSecure: true, .http1_1, speaksHTTP1: true))
   }
 }

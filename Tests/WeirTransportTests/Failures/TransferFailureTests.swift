@@ -92,9 +92,39 @@ import WeirCurl
     (500, .cannotConnectToHost, true), (502, .cannotConnectToHost, true), (504, .cannotConnectToHost, true),
   ])
   func refusedTunnels(status: Int, code: FailureCode, isRetryable: Bool) {
-    let failure = failure(TransferError(.proxyRefused, message: "", proxyStatus: status))
+    let kind: TransferError.Kind = status == 407 ? .proxyUnauthorized : .proxyRefused
+    let failure = failure(TransferError(kind, message: "", proxyStatus: status))
     #expect(failure.code == code)
     #expect(RetryRules.transientCodes.contains(failure.code) == isRetryable)
     #expect(RequestOutcome(.transfer(failure), status: nil) == .transportError)
+    #expect(failure.isOfProxy == ![502, 503, 504].contains(status))
+  }
+
+  @Test(
+    arguments: [
+      (.proxyRefused, .ok, "proxy_refused", .resourceUnavailable),
+      (.proxyUnauthorized, .ok, "proxy_authentication", .userAuthenticationRequired),
+      (.proxyUnreachable, .couldNotConnect, "proxy_unreachable", .cannotConnectToHost),
+      (.proxyUnreachable, .couldNotResolveProxy, "proxy_unreachable", .cannotFindHost),
+      (.proxyTimeout, .timedOut, "proxy_timeout", .timedOut),
+      (.proxyTLS, .peerFailedVerification, "proxy_tls", .serverCertificateHasUnknownRoot),
+      (.proxyTLS, .tlsConnect, "proxy_tls", .secureConnectionFailed),
+    ] as [(TransferError.Kind, CurlCode, String, FailureCode)])
+  func failuresOfAProxyHaveLabelsOfTheirOwn(
+    kind: TransferError.Kind, code: CurlCode, label: String, translated: FailureCode
+  ) {
+    let status = [.proxyRefused: 403, .proxyUnauthorized: 407][kind] ?? 0
+    let failure = failure(
+      TransferError(kind, code: code, message: "m", proxyStatus: status, certificateDefect: .unknownRoot))
+    #expect(failure.code == translated)
+    #expect(failure.proxyLabel == label && failure.isOfProxy)
+    #expect(ExchangeFailure.transfer(failure).label == label)
+    #expect(failure.text == "m (proxy)")
+  }
+
+  @Test func failuresOfAServerAreNotOfTheProxy() {
+    let failure = failure(TransferError(.curl, code: .couldNotConnect, message: "m"))
+    #expect(failure.proxyLabel == nil && !failure.isOfProxy)
+    #expect(ExchangeFailure.transfer(failure).label == "cannot_connect_to_host")
   }
 }
