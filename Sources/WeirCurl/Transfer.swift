@@ -43,9 +43,6 @@ package final class Transfer: TransferHandle {
   var failure: TransferError?
   /// The error, in libcurl's terms, of an end that libcurl did not report.
   var verdict: TransferError?
-  /// The part of the response that libcurl left unread, and the failure with which it gave up.
-  var unread: UnreadResponse?
-  var unreadError: TransferError?
   /// The report of an end that is held back.
   var heldReport: TransferReport?
 

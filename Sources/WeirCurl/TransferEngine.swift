@@ -293,7 +293,6 @@ extension TransferEngine {
   func closeSocket(_ fd: CInt) -> CInt {
     if fd == keptOpen { return 0 }
     if let stream = pinned[fd] { lose(stream) }
-    keepUnread(fd)
     if let closed = sockets.close(fd) { forget(fd, closed) }
     return Glibc.close(fd)
   }

@@ -139,9 +139,6 @@ struct SocketTable {
     return now.seconds(since: entry.lastUsed) >= idle || now.seconds(since: entry.opened) >= age
   }
 
-  /// The transfer that awaits something on `fd`; only for comparison.
-  func user(of fd: CInt) -> UnsafeRawPointer? { index(of: fd).flatMap { entries[$0].user } }
-
   /// A response came on `fd`.
   mutating func noteResponse(_ fd: CInt, isHTTP1: Bool) {
     if let index = index(of: fd) { entries[index].isHTTP1 = isHTTP1 }

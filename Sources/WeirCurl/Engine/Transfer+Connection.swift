@@ -98,8 +98,7 @@ extension Transfer {
       return false
     }
     let isAskedFor = receiving.phase == .provisional
-    return unread == nil
-      && repeats.allowsAnother(method: spec.method, sent: headBytesSent, isAskedFor: isAskedFor)
+    return repeats.allowsAnother(method: spec.method, sent: headBytesSent, isAskedFor: isAskedFor)
       || fail(.connectionLost)
   }
 

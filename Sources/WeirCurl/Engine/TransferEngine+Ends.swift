@@ -13,7 +13,6 @@ extension TransferEngine {
     transfer.noteHandshake(failed: result)
     if let dial = transfer.dialled, result == .ok, transfer.failure == nil { return finishDial(dial, transfer) }
     if transfer.repeats.needsFreshConnection, transfer.failure == nil, changeConnection(of: transfer) { return }
-    if transfer.unread != nil, readUnread(transfer, result) { return }
     if result == .ok, transfer.failure == nil, transfer.receiving.phase == .provisional {
       _ = transfer.deliverHead()
     }

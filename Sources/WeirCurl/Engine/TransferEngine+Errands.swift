@@ -82,7 +82,6 @@ extension TransferEngine {
 
   private func unpause(_ transfer: Transfer) {
     if transfer.state == .held, !transfer.receiving.isPaused, let report = transfer.heldReport {
-      if transfer.unread != nil { return readUnreadBody(transfer) }
       return settle(transfer, error: nil, report: report)
     }
     guard transfer.state == .running, let handle = transfer.handle else { return }
