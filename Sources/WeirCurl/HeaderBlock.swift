@@ -32,6 +32,7 @@ package struct HeaderBlock: Sendable {
     static let authorization = NotedFields(rawValue: 32)
     /// Credentials that authenticate the connection.
     static let connectionAuthentication = NotedFields(rawValue: 64)
+    static let proxyAuthorization = NotedFields(rawValue: 128)
 
     init(rawValue: UInt8) { self.rawValue = rawValue }
 
@@ -49,6 +50,7 @@ package struct HeaderBlock: Sendable {
       case 14 where name.spells("content-length"): self = .framing
       case 16 where name.spells("proxy-connection"): self = .framing
       case 17 where name.spells("transfer-encoding"): self = .framing
+      case 19 where name.spells("proxy-authorization"): self = .proxyAuthorization
       default: self = []
       }
     }
@@ -174,7 +176,7 @@ package struct HeaderBlock: Sendable {
 
 /// Request header lines, shared by any number of transfers. Confined to one loop.
 ///
-/// Only the listed fields are sent, besides Host, Content-Length, Transfer-Encoding, and a proxy's credential.
+/// Only the listed fields are sent, besides Host, Content-Length, Transfer-Encoding, and a proxy's own credential.
 /// libcurl's own Accept, Content-Type and Expect are suppressed.
 package final class PreparedHeaders {
   package let block: HeaderBlock
@@ -186,8 +188,10 @@ package final class PreparedHeaders {
   }
 
   package var expectsContinue: Bool { block.noted.contains(.expect) }
-  /// Whether the lines hold an Authorization field.
-  package var hasAuthorization: Bool { block.noted.contains(.authorization) }
+  /// Whether the lines hold an Authorization field, or one for a proxy.
+  package func hasCredential(forProxy: Bool) -> Bool {
+    block.noted.contains(forProxy ? .proxyAuthorization : .authorization)
+  }
   /// Whether the lines hold credentials that authenticate the connection.
   package var authenticatesConnection: Bool { block.noted.contains(.connectionAuthentication) }
 

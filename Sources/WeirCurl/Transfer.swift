@@ -71,8 +71,6 @@ package final class Transfer: TransferHandle {
   var awaitedSocket: CInt = -1
   var remoteAddress: String?
   var remotePort: Int32 = 0
-  /// The number of a proxy's challenges that libcurl answered.
-  var answeredChallenges = 0
   /// Counts the requests put on a connection; there is more than one when libcurl repeats the request.
   @exclusivity(unchecked) var repeats = RepeatRule()
   @exclusivity(unchecked) var dial = DialState()
@@ -159,15 +157,10 @@ package final class Transfer: TransferHandle {
 
   package var hasSwitched: Bool { false }
 
-  /// libcurl answers the challenges of proxies itself.
-  package var isForwarded: Bool { false }
+  package var forwardingProxy: TransferProxy? { isTakenByProxy ? proxy : nil }
 
-  package var mayBeAuthenticated: Bool { spec.canRepeatBody && !headers.hasAuthorization }
-
-  /// Whether the proxy gets its credential if it asks for one. A tunnel has no body that would have to be sent again.
-  var offersProxyCredential: Bool {
-    guard let proxy, proxy.answer != nil, proxy.takesRequests else { return false }
-    return spec.canRepeatBody || !isTakenByProxy
+  package func mayBeAuthenticated(byProxy: Bool) -> Bool {
+    spec.canRepeatBody && !headers.hasCredential(forProxy: byProxy)
   }
 
   package var isFinished: Bool { state == .finished || state == .abandoned }

@@ -23,10 +23,11 @@ package protocol TransferHandle: AnyObject {
   /// Whether the bytes are a tunnel's: the server has switched to a protocol that the request asked for
   /// (``TransferSpec/upgrade``), or the transfer is a tunnel (``TransferSpec/opensTunnel``).
   var hasSwitched: Bool { get }
-  /// Whether the request goes to a proxy that takes it in absolute form, and whose challenges libcurl does not answer.
-  var isForwarded: Bool { get }
-  /// Whether a challenge may be answered: the request has no Authorization field, and can be sent again.
-  var mayBeAuthenticated: Bool { get }
+  /// The proxy that takes the request in absolute form; nil if the connection leads to the server.
+  var forwardingProxy: TransferProxy? { get }
+  /// Whether a challenge of the server, or of that proxy, may be answered: the request has no credential for it yet, and can
+  /// be sent again.
+  func mayBeAuthenticated(byProxy: Bool) -> Bool
 }
 
 /// A delegate's answer to a head or to bytes of the body.
@@ -59,9 +60,6 @@ package protocol TransferDelegate: AnyObject {
   func transfer(_ transfer: any TransferHandle, didReceiveInterim head: ResponseHead)
   /// The head of the final response. A proxy's reply to CONNECT is not reported.
   func transfer(_ transfer: any TransferHandle, didReceiveHead head: ResponseHead) -> Flow
-  /// The head of a proxy's challenge that is answered with its credential: the request goes out again, and another head
-  /// follows.
-  func transfer(_ transfer: any TransferHandle, didAnswer head: ResponseHead)
   /// Bytes of the response's body, which are valid during this call only.
   func transfer(_ transfer: any TransferHandle, didReceiveBody bytes: UnsafeRawBufferPointer) -> Flow
   /// Asks for bytes of a `.pulled` body.
@@ -81,8 +79,6 @@ package protocol TransferDelegate: AnyObject {
 
 extension TransferDelegate {
   package func transfer(_ transfer: any TransferHandle, didReceiveInterim head: ResponseHead) {}
-
-  package func transfer(_ transfer: any TransferHandle, didAnswer head: ResponseHead) {}
 
   package func transfer(_ transfer: any TransferHandle, provideBody buffer: UnsafeMutableRawBufferPointer) -> BodySupply
   {

@@ -145,8 +145,8 @@ extension HTTP1Connection {
     if head.status == 401, transfer.spec.isForOneOfMany, ConnectionAuthentication.isAskedFor(in: head.bytes) {
       isSpoilt = true
     }
-    if head.status == 407, transfer.forwarded != nil, transfer.spec.isForOneOfMany {
-      transfer.fail(.proxyWantsCredential(origin.key.proxy))
+    if head.status == 407, transfer.spec.isForOneOfMany, let proxy = transfer.forwardingProxy {
+      transfer.fail(.unauthorized(by: proxy))
       transfer.end()
       return false
     }

@@ -134,11 +134,13 @@ extension HTTP1Transfer: TransferHandle {
 
   package var hasSwitched: Bool { upload.isRaw }
 
-  package var isForwarded: Bool { forwarded != nil }
+  package var forwardingProxy: TransferProxy? { forwarded == nil ? nil : origin.key.proxy }
 
   package func omitEndNotice() { upload.omitsEndNotice = true }
 
-  package var mayBeAuthenticated: Bool { spec.canRepeatBody && !headers.hasAuthorization }
+  package func mayBeAuthenticated(byProxy: Bool) -> Bool {
+    spec.canRepeatBody && !headers.hasCredential(forProxy: byProxy)
+  }
 
   package func report() -> TransferReport {
     let end = MonotonicTime.now
@@ -216,13 +218,6 @@ extension HTTP1Transfer {
 
 extension TransferError {
   static let cannotWatch = TransferError(.noSocket, message: "the connection can't be watched")
-
-  /// A proxy's challenge is not for the users of a gateway.
-  static func proxyWantsCredential(_ proxy: TransferProxy?) -> TransferError {
-    let text = proxy?.credential == nil ? "wants a credential" : "refuses the credential"
-    return TransferError(
-      .proxyUnauthorized, message: "the proxy \(proxy?.name ?? "") \(text) (407)", proxyStatus: 407)
-  }
 }
 
 /// The progress of sending a request's body.

@@ -32,7 +32,7 @@ struct DigestAnswer {
     self.challenge = challenge
   }
 
-  /// The value of the Authorization field.
+  /// The value of the field that answers the challenge.
   ///
   /// - Parameters:
   ///   - target: The request target, as it is sent.

@@ -19,17 +19,14 @@ struct HTTPChallenge {
   subscript(name: String) -> String? { parameters[name] }
 
   /// The first challenge by Digest that can be answered for a request with or without a body, or else by Basic; nil if
-  /// there is none. A proxy's is answered by libcurl, which takes any by Digest.
+  /// there is none.
   init?(_ head: ResponseHead, hasBody: Bool) {
-    let isProxys = head.status == 407
-    let field: StaticString = isProxys ? "proxy-authenticate" : "www-authenticate"
+    let field: StaticString = head.status == 407 ? "proxy-authenticate" : "www-authenticate"
     var all: [HTTPChallenge] = []
     head.forEach { name, value in
       if name.spells(field) { all += Self.challenges(value) }
     }
-    let best = all.first {
-      $0.scheme == .digest && (isProxys ? $0["nonce"] != nil : DigestAnswer($0, hasBody: hasBody) != nil)
-    }
+    let best = all.first { $0.scheme == .digest && DigestAnswer($0, hasBody: hasBody) != nil }
     guard let best = best ?? all.first(where: { $0.scheme == .basic }) else { return nil }
     self = best
   }
@@ -86,7 +83,8 @@ struct HTTPChallenge {
 }
 
 extension HTTPChallenge {
-  /// The Authorization field's value that answers the challenge; nil if it can't be answered rightly.
+  /// The value of the field (Authorization, or Proxy-Authorization) that answers the challenge; nil if it can't be answered
+  /// rightly.
   ///
   /// - Parameter target: The request target, as it is sent.
   func answer(user: String, password: String, method: String, target: String, hasBody: Bool) -> String? {

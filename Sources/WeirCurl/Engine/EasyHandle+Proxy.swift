@@ -16,7 +16,8 @@ extension EasyHandle {
     } else if let known = proxy.credential?.userAndPassword ?? proxy.answer {
       options.setProxyCredential(known)
     }
-    if transfer.offersProxyCredential, let answer = proxy.answer {
+    // The challenges to a request that the proxy takes are answered as those of servers are.
+    if proxy.takesRequests, !transfer.isTakenByProxy, let answer = proxy.answer {
       options.setProxyCredential(answer)
       options.set(CURLOPT_PROXYAUTH, weir_auth_schemes)
     }

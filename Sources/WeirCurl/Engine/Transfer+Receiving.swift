@@ -8,8 +8,7 @@ internal import WeirIO
 struct ReceivingState {
   enum Phase: UInt8 {
     case head
-    /// libcurl may answer the head by sending the request again: after a 417 without Expect (RFC 9110 §10.1.1), or
-    /// after a proxy's challenge with credentials (§11.7).
+    /// libcurl may answer the head, a 417, by sending the request again without Expect (RFC 9110 §10.1.1).
     case provisional
     case body
   }
@@ -167,38 +166,16 @@ extension Transfer {
       receiving.phase = .provisional
       return true
     }
-    // libcurl has credentials for such a challenge, and may answer the head with them.
-    if line.status == 407, offersProxyCredential,
-      Challenges.are(of: Challenges.answerable, in: receiving.head, field: "proxy-authenticate")
-    {
-      receiving.phase = .provisional
-      // libcurl does not answer a second challenge, but treats it like any other head.
-      if answeredChallenges > 0 { endUpload(line.version) }
-      return true
+    if line.status == 407, spec.isForOneOfMany, let forwardingProxy {
+      return fail(.unauthorized(by: forwardingProxy))
     }
     if line.status >= 300 { endUpload(line.version) }
     return deliverHead()
   }
 
-  /// libcurl is about to send the request again. The delegate hears of the challenge that it answers; another head
-  /// follows.
+  /// libcurl is about to send the request again, and another head follows.
   func forgetProvisionalHead() {
     guard receiving.phase == .provisional else { return }
-    if receiving.status == 407, let version = receiving.version {
-      answeredChallenges += 1
-      let head = ResponseHead(status: receiving.status, version: version, bytes: receiving.head)
-      delegate?.transfer(self, didAnswer: head)
-    }
-    expectAnotherHead()
-  }
-
-  /// The request starts again from the beginning, and libcurl knows nothing of the earlier challenge.
-  func forgetChallenge() {
-    receiving.headerBytes = 0
-    expectAnotherHead()
-  }
-
-  private func expectAnotherHead() {
     receiving.phase = .head
     receiving.version = nil
     receiving.status = 0

@@ -156,15 +156,12 @@ extension TransferEngine {
   /// Restarts a transfer of which nothing was sent on its connection; false when that is impossible.
   func changeConnection(of transfer: Transfer) -> Bool {
     transfer.repeats.needsFreshConnection = false
-    // A challenge that could not be answered on its own connection will come again.
-    let isChallenged = transfer.receiving.phase == .provisional && transfer.receiving.status != 417
-    guard let handle = transfer.handle, transfer.receiving.headerBytes == 0 || isChallenged else {
+    guard let handle = transfer.handle, transfer.receiving.headerBytes == 0 else {
       return transfer.fail(.connectionLost)
     }
     guard takeBack(transfer, isStale: !transfer.dial.avoidsPool),
       weir_easy_set_long(handle.easy, CURLOPT_FRESH_CONNECT, 1) == CURLE_OK
     else { return false }
-    if isChallenged { transfer.forgetChallenge() }
     need(.add, for: transfer)
     return true
   }

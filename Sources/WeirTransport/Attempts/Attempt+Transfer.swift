@@ -15,10 +15,6 @@ extension Attempt: TransferDelegate {
     return machine.reads ? .proceed : .pause
   }
 
-  package func transfer(_ transfer: any TransferHandle, didAnswer head: ResponseHead) {
-    delegate?.attempt(self, didAnswer: head)
-  }
-
   package func transfer(_ transfer: any TransferHandle, didReceiveBody bytes: UnsafeRawBufferPointer) -> Flow {
     guard !isLost, let delegate else { return .stop }
     if !machine.reads { return .pause }

@@ -18,8 +18,6 @@ package protocol AttemptDelegate: AnyObject {
   func attempt(_ attempt: Attempt, didReceiveInterim head: ResponseHead)
   /// The head of a hop's response. `.proceed` takes its body, or drops it after ``Attempt/discardBody()``.
   func attempt(_ attempt: Attempt, didReceiveHead head: ResponseHead) -> Flow
-  /// The head of a proxy's challenge that the engine answers.
-  func attempt(_ attempt: Attempt, didAnswer head: ResponseHead)
   /// Takes bytes that are valid during this call only. `.stop` ends the transfer.
   func attempt(_ attempt: Attempt, didReceiveBody bytes: UnsafeRawBufferPointer) -> Flow
   /// Asks for bytes of a pulled body.
@@ -44,7 +42,6 @@ package protocol AttemptDelegate: AnyObject {
 }
 
 extension AttemptDelegate {
-  package func attempt(_ attempt: Attempt, didAnswer head: ResponseHead) {}
   package func attempt(_ attempt: Attempt, didSendBody totalSent: Int64) {}
   package func attemptReadsOn(_ attempt: Attempt) {}
   package func attemptReceiverIsLate(_ attempt: Attempt) {}

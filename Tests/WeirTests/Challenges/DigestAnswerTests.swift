@@ -65,15 +65,11 @@ import WeirHTTP
     #expect(Self.challenge(Self.parameters + more, hasBody: hasBody) == nil)
   }
 
-  @Test("A realm that is not UTF-8 can't be repeated as it came; a proxy's challenge is libcurl's to judge")
+  @Test("A realm that is not UTF-8 can't be repeated as it came")
   func octets() {
     let octets = Array("Digest realm=\"Gesch".utf8) + [0xfc] + Array("tzt\", nonce=\"n\"\r\n\r\n".utf8)
-    func challenge(_ status: Int, _ field: String) -> HTTPChallenge? {
-      let head = ResponseHead(status: status, bytes: Array("HTTP/1.1 \(status) No\r\n\(field): ".utf8) + octets)
-      return HTTPChallenge(head, hasBody: false)
-    }
-    #expect(challenge(401, "WWW-Authenticate") == nil)
-    #expect(challenge(407, "Proxy-Authenticate")?.realm == "Geschützt")
+    let head = ResponseHead(status: 401, bytes: Array("HTTP/1.1 401 No\r\nWWW-Authenticate: ".utf8) + octets)
+    #expect(HTTPChallenge(head, hasBody: false) == nil)
   }
 
   @Test(

@@ -13,7 +13,7 @@ struct HTTPAuthenticationTests {
   static let authorization = "Basic bWU6czNjcmV0"
 
   /// Challenges who has no credentials, and serves who has.
-  private static func guarded(
+  static func guarded(
     _ challenge: [String] = [basic], by field: String = "authorization:", status: String = "401 Unauthorized"
   ) -> Script {
     Script(
@@ -25,7 +25,7 @@ struct HTTPAuthenticationTests {
       ]))
   }
 
-  private struct Noted {
+  struct Noted {
     let heard = Journal<TransferChallenge>()
     let monitor = ClosureEventMonitor()
 
@@ -337,43 +337,6 @@ struct HTTPAuthenticationTests {
     let answer = await session.request(server.url, method: method, parameters: ["a": 1], encoder: .json)
       .authenticate(username: "me", password: "s3cret").plainResponse()
     #expect(answer.data == Data("in".utf8), "\(answer)")
-  }
-
-  // MARK: Proxies
-
-  @Test("A proxy's challenge is answered with the proxy's credential", arguments: [basic, digest])
-  func proxy(challenge: String) async throws {
-    let proxy = try ScriptedServer(
-      Self.guarded(
-        [challenge.replacing("WWW", with: "Proxy")], by: "proxy-authorization:",
-        status: "407 Proxy Authentication Required"))
-    var configuration = SessionConfiguration()
-    let credential = URLCredential(user: "me", password: "s3cret", persistence: .forSession)
-    configuration.proxy = .http(host: "127.0.0.1", port: proxy.port, credential: credential)
-    let noted = Noted()
-    let session = Session(configuration: configuration, eventMonitors: [noted.monitor])
-    let answer = await session.request(
-      "http://far.example/path", method: .post, parameters: ["a": 1], encoder: .json
-    ).authenticate(username: "you", password: "0ther").plainResponse()
-    #expect(answer.data == Data("in".utf8), "\(answer)")
-    let received = proxy.allRequests
-    #expect(received.map { $0.has("Proxy-Authorization") } == [false, true])
-    for request in received { #expect(request.body == "{\"a\":1}" && !request.has("Authorization")) }
-    #expect(await noted.challenges(1) == ["0 me"])
-    #expect(noted.heard.entries.first?.protectionSpace.isProxy() == true)
-  }
-
-  @Test("A proxy that refuses has its 407 delivered")
-  func refusingProxy() async throws {
-    let proxy = try answering(
-      response("407 Proxy Authentication Required", ["Proxy-Authenticate: Basic realm=\"p\""], body: "no"))
-    var configuration = SessionConfiguration()
-    let credential = URLCredential(user: "me", password: "wrong", persistence: .forSession)
-    configuration.proxy = .http(host: "127.0.0.1", port: proxy.port, credential: credential)
-    let session = Session(configuration: configuration)
-    let answer = await session.request("http://far.example/").plainResponse()
-    #expect(answer.error == nil && answer.response?.statusCode == 407 && answer.data == Data("no".utf8))
-    #expect(proxy.allRequests.count == 2)
   }
 
   // MARK: Descriptions

@@ -35,9 +35,7 @@ import WeirHTTP
       (["Basic realm=\"never ends"], .basic, "\"never ends"), ([",,,"], nil, nil), (["Basic =,=\"=="], nil, nil),
     ] as [([String], HTTPChallenge.Scheme?, String?)])
   func challenges(values: [String], scheme: HTTPChallenge.Scheme?, realm: String?) {
-    // What weir can't answer rightly a proxy gets an answer to from libcurl.
-    let isWeirs = values.contains { $0.contains("SHA-512-256") || $0.contains("qop=\"token\"") }
-    for (status, field) in [(401, "WWW-Authenticate"), (407, "proxy-authenticate")] where status == 401 || !isWeirs {
+    for (status, field) in [(401, "WWW-Authenticate"), (407, "proxy-authenticate")] {
       let lines = ["HTTP/1.1 \(status) No"] + values.map { "\(field): \($0)" } + ["", ""]
       let challenge = HTTPChallenge(
         ResponseHead(status: status, bytes: Array(lines.joined(separator: "\r\n").utf8)), hasBody: false)

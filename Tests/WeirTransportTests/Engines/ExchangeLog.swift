@@ -46,10 +46,6 @@ final class ExchangeLog: TransferDelegate {
     return .proceed
   }
 
-  func transfer(_ transfer: any TransferHandle, didAnswer head: ResponseHead) {
-    write("answers the challenge of \(head.status) \(head.version)", head.bytes)
-  }
-
   func transfer(_ transfer: any TransferHandle, didReceiveBody bytes: UnsafeRawBufferPointer) -> Flow {
     body += bytes
     exchange.atBody?.open()

@@ -37,7 +37,7 @@ extension TaskRunner {
   /// anew.
   func repeatHop(with next: URLRequest) {
     attempt.discardBody()
-    hop.authorization = nil
+    (hop.answer.value, hop.proxyAnswer.value) = (nil, nil)
     hop.next = next
     hop.isRedirected = false
   }

@@ -181,7 +181,7 @@ extension TaskRunner {
     guard task.countOfBytesExpectedToReceive <= cache.maximumSize else { return }
     // A response that varies by Authorization can't be found again if a challenge was answered: the next request has no
     // such field before it is challenged too.
-    if entry.selecting.keys.contains("authorization"), hop.authorization != nil { return }
+    if entry.selecting.keys.contains("authorization"), hop.answer.value != nil { return }
     use.candidate = entry
     use.collected = request is DataRequest ? nil : Data()
   }

@@ -4,57 +4,42 @@ import WeirIO
 
 /// Challenges by servers and proxies: the credentials that answer them, and the events about them.
 extension TaskRunner {
-  /// libcurl is answering a proxy's challenge with the proxy's credential.
-  func attempt(_ attempt: Attempt, didAnswer head: ResponseHead) {
-    core.cookies?.keep(head, of: hop.request)
-    let response = LazyHTTPResponse(head, url: hop.url)
-    announce(protectionSpace(of: response, HTTPChallenge(head, hasBody: hasBody)), response, proposed: proxyCredential)
-    hop.answeredChallenges += 1
-  }
-
-  /// Whether the response is a server's challenge that is answered: the hop is repeated with a credential. If not, it is
-  /// a response like any other.
+  /// Whether the response is a challenge that is answered: the hop is repeated with a credential. If not, it is a response
+  /// like any other.
   func answerChallenge(_ response: LazyHTTPResponse) -> Bool {
     guard response.statusCode == 401 || response.statusCode == 407 else { return false }
+    let isProxys = response.statusCode == 407
     let challenge = HTTPChallenge(response.head, hasBody: hasBody)
-    let space = protectionSpace(of: response, challenge)
-    // libcurl has answered a proxy's challenge already, if it could.
-    guard response.statusCode == 401 else {
-      announce(space, response, proposed: proxyCredential)
-      return false
-    }
-    let credential = hop.offered ?? space.flatMap(storedCredential)
+    let space = protectionSpace(of: challenge, isProxys: isProxys)
+    let credential = isProxys ? proxyCredential : hop.offered ?? space.flatMap(storedCredential)
     announce(space, response, proposed: credential)
-    let isStale = isStale(challenge)
-    guard mayAnswer || isStale, let credential, let user = credential.user, let target = hop.request.target,
+    let isStale = (isProxys ? hop.proxyAnswer : hop.answer).isStale(challenge)
+    guard isStale || mayAnswer(proxy: isProxys), let credential, let user = credential.user,
+      let target = hop.request.target,
       let answer = challenge?.answer(
         user: user, password: credential.password ?? "", method: hop.request.method, target: target, hasBody: hasBody)
     else { return false }
     hop.answeredChallenges += 1
-    if hop.offered == nil { hop.stored = credential }
+    if !isProxys, hop.offered == nil { hop.stored = credential }
+    let (next, unseen) = (HopAnswer(value: answer, isRenewed: isStale), hop.answer)
     repeatHop(with: hop.request.urlRequest)
-    hop.authorization = answer
-    hop.isAnswerRenewed = isStale
+    // The server has not seen the answer to its own challenge if the proxy has not let the request pass.
+    (hop.answer, hop.proxyAnswer) = isProxys ? (unseen, next) : (next, hop.proxyAnswer)
     return true
-  }
-
-  /// Whether the server refuses only the nonce of the last answer, as it is too old (RFC 7616 section 3.3). Its new nonce
-  /// is answered once.
-  private func isStale(_ challenge: HTTPChallenge?) -> Bool {
-    guard let stale = challenge?["stale"], hop.authorization != nil, !hop.isAnswerRenewed else { return false }
-    return FieldSyntax.isSameName(stale, "true")
   }
 
   /// Whether the hop's request has a body.
   private var hasBody: Bool { task.countOfBytesExpectedToSend != 0 }
 
-  /// Whether a server's challenge may be answered: the request can be sent again, and has no credential yet, neither by
-  /// a field nor in its URL, where libcurl finds it.
-  private var mayAnswer: Bool { attempt.transfer?.mayBeAuthenticated == true && hop.url?.user == nil }
+  /// Whether a challenge may be answered: the request can be sent again, and has no credential yet, neither by a field nor,
+  /// for a server, in its URL, where libcurl finds it.
+  private func mayAnswer(proxy isProxys: Bool) -> Bool {
+    attempt.transfer?.mayBeAuthenticated(byProxy: isProxys) == true && (isProxys || hop.url?.user == nil)
+  }
 
   /// The storage's credential for the challenge.
   private func storedCredential(for space: URLProtectionSpace) -> URLCredential? {
-    guard mayAnswer, let storage = core.configuration.urlCredentialStorage else { return nil }
+    guard mayAnswer(proxy: false), let storage = core.configuration.urlCredentialStorage else { return nil }
     let credential = storage.defaultCredential(like: space) ?? credentialOfHost(in: storage, space)
     return credential.flatMap { $0.user == nil ? nil : $0 }
   }
@@ -67,11 +52,9 @@ extension TaskRunner {
     return URLProtectionSpace(basicOf: url).flatMap { storage.defaultCredential(like: $0) }
   }
 
+  /// The credential of the proxy that has taken the request. No other 407 is a proxy's.
   private var proxyCredential: URLCredential? {
-    switch core.configuration.proxy {
-    case .http(_, _, let credential), .socks5(_, _, let credential): credential
-    case .none, .environment: nil
-    }
+    attempt.transfer?.forwardingProxy == nil ? nil : core.configuration.proxy.credential
   }
 
   private func announce(_ space: URLProtectionSpace?, _ response: LazyHTTPResponse, proposed: URLCredential?) {
@@ -83,18 +66,34 @@ extension TaskRunner {
   }
 
   /// Nil if the response has no challenge that could be answered.
-  private func protectionSpace(of response: LazyHTTPResponse, _ challenge: HTTPChallenge?) -> URLProtectionSpace? {
+  private func protectionSpace(of challenge: HTTPChallenge?, isProxys: Bool) -> URLProtectionSpace? {
     guard let challenge, let url = hop.url else { return nil }
     let method =
       challenge.scheme == .digest ? NSURLAuthenticationMethodHTTPDigest : NSURLAuthenticationMethodHTTPBasic
-    if response.statusCode == 407, case .http(let host, let port, _) = core.configuration.proxy {
+    if isProxys, let proxy = attempt.transfer?.forwardingProxy {
       return URLProtectionSpace(
-        proxyHost: host, port: port, type: NSURLProtectionSpaceHTTPProxy, realm: challenge.realm,
-        authenticationMethod: method)
+        proxyHost: proxy.host, port: proxy.port,
+        type: proxy.kind == .https ? NSURLProtectionSpaceHTTPSProxy : NSURLProtectionSpaceHTTPProxy,
+        realm: challenge.realm, authenticationMethod: method)
     }
     let scheme = url.scheme?.lowercased() ?? "http"
     return URLProtectionSpace(
       host: CanonicalHost(url.host ?? "").withoutFinalDot, port: url.port ?? (scheme == "https" ? 443 : 80),
       protocol: scheme, realm: challenge.realm, authenticationMethod: method)
+  }
+}
+
+/// The answer to a challenge of a hop.
+struct HopAnswer {
+  /// The value of the field with the credential; nil before a challenge.
+  var value: String?
+  /// Whether it answers a second challenge, as the first nonce was too old.
+  var isRenewed = false
+
+  /// Whether the challenge refuses only the nonce of this answer, as it is too old (RFC 7616 section 3.3). Its new nonce is
+  /// answered once.
+  func isStale(_ challenge: HTTPChallenge?) -> Bool {
+    guard let stale = challenge?["stale"], value != nil, !isRenewed else { return false }
+    return FieldSyntax.isSameName(stale, "true")
   }
 }

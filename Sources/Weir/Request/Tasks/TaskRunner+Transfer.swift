@@ -35,7 +35,7 @@ extension TaskRunner {
       let headers = core.headers(
         for: hop.request, retries: retryCount,
         without: leavesOut ? RedirectPolicy.originFields + request.secretFields : [], trace: request.trace,
-        cookie: cookie, additions: (use?.questioned?.entry.conditions ?? []) + hop.answer)
+        cookie: cookie, additions: (use?.questioned?.entry.conditions ?? []) + hop.answers)
       try attempt.send(spec(transferBody), headers: headers)
     } catch {
       ended(error: urlError(.cannotLoadFromNetwork, "libcurl could not be started: \(error)"))

@@ -290,10 +290,10 @@ struct Hop {
   var credential: URLCredential?
   /// The credential that the session's storage has for the present hop, which was challenged before.
   var stored: URLCredential?
-  /// The Authorization field that answers the present hop's challenge.
-  var authorization: String?
-  /// Whether it answers a second challenge, as the first nonce was too old.
-  var isAnswerRenewed = false
+  /// The answer to the challenge of the present hop's server.
+  var answer = HopAnswer()
+  /// The answer to that of the proxy that takes its request.
+  var proxyAnswer = HopAnswer()
   /// The number of challenges of the present hop that were answered.
   var answeredChallenges = 0
   /// The proof of identity that the host has to give; nil: the session's settings decide.
@@ -301,16 +301,20 @@ struct Hop {
 
   var url: URL? { request.url }
 
-  /// The field that answers the present hop's challenge, if any.
-  var answer: [(name: String, value: String)] { authorization.map { [("Authorization", $0)] } ?? [] }
+  /// The fields that answer the present hop's challenges.
+  var answers: [(name: String, value: String)] {
+    var fields = answer.value.map { [(name: "Authorization", value: $0)] } ?? []
+    if let value = proxyAnswer.value { fields.append(("Proxy-Authorization", value)) }
+    return fields
+  }
 
   /// The credential that answers a challenge.
   var offered: URLCredential? { stored ?? (hasLeftOrigin ? nil : credential) }
 
   mutating func follow(_ next: URLRequest) {
     if isRedirected {
-      (stored, authorization) = (nil, nil)
-      isAnswerRenewed = false
+      stored = nil
+      (answer, proxyAnswer) = (HopAnswer(), HopAnswer())
       answeredChallenges = 0
     }
     request = HopRequest(next)
