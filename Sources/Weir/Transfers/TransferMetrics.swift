@@ -40,8 +40,10 @@ public struct TransferMetrics: Sendable, Hashable {
   public var resolve: TimeInterval? { storage.report.phases[.resolve] }
   /// Another name of ``resolve``.
   public var nameLookup: TimeInterval? { resolve }
-  /// The time to open the TCP connection and a proxy's tunnel, without TLS.
+  /// The time to open the TCP connection, to the server or to its proxy.
   public var connect: TimeInterval? { storage.report.phases[.connect] }
+  /// The time that a proxy took to connect to the server. Nil without a proxy, and where the proxy takes the request itself.
+  public var tunnel: TimeInterval? { storage.report.phases[.tunnel] }
   /// The time of the TLS handshake.
   public var tls: TimeInterval? { storage.report.phases[.tls] }
   /// The time to send the request.
@@ -89,7 +91,7 @@ extension TransferMetrics: CustomStringConvertible {
   public var description: String {
     var table = TextTable()
     for (name, seconds) in [
-      ("queue", queue), ("resolve", resolve), ("connect", connect), ("tls", tls), ("send", send),
+      ("queue", queue), ("resolve", resolve), ("connect", connect), ("tunnel", tunnel), ("tls", tls), ("send", send),
       ("processing", processing), ("transfer", transfer), ("total", total),
     ] {
       if let seconds { table.add(name, seconds: seconds) }

@@ -320,6 +320,7 @@ private func words(phase: String) -> String {
   case "queue": "in the queue for a slot"
   case "resolve": "in name lookups"
   case "connect": "in connecting"
+  case "tunnel": "in waiting for a proxy's tunnel"
   case "tls": "in TLS handshakes"
   case "send": "in sending"
   case "processing": "in waiting for the first byte"
