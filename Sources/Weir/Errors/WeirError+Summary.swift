@@ -65,8 +65,8 @@ extension WeirError: LabelledError {
         "session_invalidated", "The session was invalidated\(error.map { ": \($0.text)" } ?? ".")", underlying: error)
     case .sessionTaskFailed(let error):
       ErrorSummary(
-        (error as? URLError)?.failureCode.label ?? "session_task_failed", "The transfer failed: \(error.text)",
-        underlying: error)
+        (error as? URLError).map { $0.proxyLabel ?? $0.failureCode.label } ?? "session_task_failed",
+        "The transfer failed: \(error.text)", underlying: error)
     case .urlRequestValidationFailed(let reason): reason.summary.behind("The URL request is not valid.")
     }
   }

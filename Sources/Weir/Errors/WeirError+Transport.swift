@@ -35,6 +35,8 @@ extension WeirError {
 extension URLError {
   private static let destinationRefusedKey = "weir.destination.refused"
   private static let ownDefectKey = "weir.own.defect"
+  private static let proxyKey = "weir.proxy"
+  private static let ofProxyKey = "weir.proxy.alone"
 
   /// The failure of a transfer in Foundation's form. Its text names no secret.
   init(_ failure: TransferFailure, url: URL?) {
@@ -43,6 +45,8 @@ extension URLError {
     if let code = failure.curlCode { info["weir.libcurl.code"] = Int(code.rawValue) }
     if failure.isDestinationRefused { info[Self.destinationRefusedKey] = true }
     if failure.isOwnDefect { info[Self.ownDefectKey] = true }
+    if let label = failure.proxyLabel { info[Self.proxyKey] = label }
+    if failure.isOfProxy { info[Self.ofProxyKey] = true }
     self.init(Code(rawValue: failure.code.rawValue) ?? .unknown, userInfo: info)
   }
 
@@ -65,6 +69,12 @@ extension URLError {
 
   /// Whether the failure is a defect of this process and says nothing about the server.
   var isOwnDefect: Bool { code == .cannotLoadFromNetwork || errorUserInfo[Self.ownDefectKey] as? Bool ?? false }
+
+  /// The label of a failure of the proxy on the way, or of its tunnel; nil for others.
+  var proxyLabel: String? { errorUserInfo[Self.proxyKey] as? String }
+
+  /// Whether the proxy has failed or refused, which says nothing about the server.
+  var isOfProxy: Bool { errorUserInfo[Self.ofProxyKey] as? Bool ?? false }
 
   /// Whether the policy of destinations refused to connect; it would refuse again. A flag of its own, since unreachable
   /// servers have the same code.

@@ -46,10 +46,13 @@ import WeirTransport
         var failure = TransferFailure(code, "no luck")
         failure.isDestinationRefused = isRefused
         if isDefect { failure.isOwnDefect = true }
+        (failure.proxyLabel, failure.isOfProxy) = (isDefect ? "proxy_refused" : nil, isRefused)
         let error = URLError(failure, url: nil)
         #expect(error.failureCode == code)
         #expect(error.isDestinationRefused == isRefused)
         #expect(error.isOwnDefect == failure.isOwnDefect)
+        #expect(error.proxyLabel == failure.proxyLabel && error.isOfProxy == failure.isOfProxy)
+        #expect(WeirError.sessionTaskFailed(error: error).label == ExchangeFailure.transfer(failure).label)
       }
     }
   }

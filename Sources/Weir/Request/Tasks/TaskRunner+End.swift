@@ -131,7 +131,8 @@ extension TaskRunner {
     guard machine.hasStarted, !isCancelled, let error else { return nil }
     let urlError = error as? URLError
     if let urlError,
-      urlError.isDestinationRefused || urlError.isOwnDefect || urlError.code == .requestBodyStreamExhausted
+      urlError.isDestinationRefused || urlError.isOwnDefect || urlError.isOfProxy
+        || urlError.code == .requestBodyStreamExhausted
     {
       return nil
     }
