@@ -14,6 +14,9 @@ extension EasyHandle {
     if let defect = RequestRules.defect(of: transfer.spec) {
       return TransferError(.invalidRequest, message: defect)
     }
+    if transfer.spec.opensTunnel, transfer.dialled == nil {
+      return TransferError(.invalidRequest, message: "a tunnel needs a plain URL, and the engine of weir's own")
+    }
     if let refusal = engine.refusalOfLiteral(transfer.spec) ?? transfer.refusalOfProxy() { return refusal }
     if let rules = transfer.spec.rules, transfer.dialled == nil { engine.note(rules) }
     guard reset() else { return TransferError(.curl, code: .outOfMemory, message: "no memory for an easy handle") }
@@ -101,7 +104,7 @@ extension EasyHandle {
     options.set(CURLOPT_URL, transfer.spec.url)
     // The path is the caller's: a "/../" in it is sent unchanged.
     options.set(CURLOPT_PATH_AS_IS, 1)
-    if let target = transfer.spec.target { options.set(CURLOPT_REQUEST_TARGET, target) }
+    if let target = transfer.absoluteTarget ?? transfer.spec.target { options.set(CURLOPT_REQUEST_TARGET, target) }
     if let list = transfer.headers.list { options.set(CURLOPT_HTTPHEADER, list) }
     options.keep(weir_easy_set_io_callback(easy, CURLOPT_HEADERFUNCTION, curlHeader))
     options.set(CURLOPT_HEADERDATA, context)

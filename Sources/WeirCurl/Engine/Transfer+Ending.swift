@@ -36,7 +36,8 @@ extension Transfer {
     guard result == .peerFailedVerification, let handle else { return nil }
     return CertificateDefect(
       verifyResult: weir_easy_get_long(
-        handle.easy, hasTunnel ? CURLINFO_SSL_VERIFYRESULT : CURLINFO_PROXY_SSL_VERIFYRESULT), isOpenSSL: CurlLibrary.usesOpenSSL)
+        handle.easy, hasTunnel ? CURLINFO_SSL_VERIFYRESULT : CURLINFO_PROXY_SSL_VERIFYRESULT),
+      isOpenSSL: CurlLibrary.usesOpenSSL)
   }
 
   /// The measurements of the attempt so far; read before the handle goes back.

@@ -36,6 +36,18 @@ extension Transfer {
     return Scheme(url: spec.url) == .http && !spec.needsTunnel
   }
 
+  /// The request target for a proxy that takes the request (RFC 9112 §3.2.2); nil where libcurl sends the right one.
+  var absoluteTarget: String? {
+    guard isTakenByProxy, spec.target != nil || spec.endpoint != nil,
+      let authority = HostName.Authority(ofURL: spec.url)
+    else { return nil }
+    let target = spec.target ?? String(spec.url[authority.port.upperBound...].prefix { $0 != "#" })
+    // A question about the server as a whole has no path then (§3.2.4).
+    let path = target == "*" ? "" : target.hasPrefix("/") ? target : "/" + target
+    if case .host(let host, let port)? = spec.endpoint?.place { return "http://\(host):\(port)\(path)" }
+    return "http://\(spec.url[authority.host.lowerBound..<authority.port.upperBound])\(path)"
+  }
+
   /// The handshakes up to that with the server; 0 where there is none with anybody.
   var handshakesToServer: Int {
     (proxy?.kind == .https ? 1 : 0) + (Scheme(url: spec.url) == .https ? 1 : 0)

@@ -126,7 +126,12 @@ struct ProxyExceptions: Sendable, Hashable {
   }
 
   private static func entry(_ text: Substring) -> Entry? {
-    if let network = try? IPNetwork(parsing: String(text)) { return Entry(network: network) }
+    do throws(IPNetworkError) {
+      return Entry(network: try IPNetwork(parsing: String(text)))
+    } catch {
+      // Bits behind the prefix are left out, as by curl.
+      if case .hasHostBits(let network) = error.problem { return Entry(network: network) }
+    }
     guard let place = HostAndPort(text) else { return nil }
     if let address = IPAddress(host: place.host) {
       return Entry(network: IPNetwork(address, prefixLength: 128), port: place.port)
