@@ -167,3 +167,20 @@ extension EngineRig {
     return (rig, "https://127.0.0.1:\(port)/", (peer, certificates))
   }
 }
+
+/// A credential for a proxy whose value the test changes.
+final class TestProxyCredential: ProxyCredential {
+  let userAndPassword: TransferCredential?
+  private let value: Mutex<String?>
+
+  init(_ value: String?, userAndPassword: TransferCredential? = nil) {
+    self.value = Mutex(value)
+    self.userAndPassword = userAndPassword
+  }
+
+  func set(_ value: String?) { self.value.withLock { $0 = value } }
+
+  var authorization: [UInt8]? { value.withLock { $0 }.map { Array($0.utf8) } }
+
+  func redacted(_ text: String) -> String { text.replacing("s3cret", with: "<redacted>") }
+}

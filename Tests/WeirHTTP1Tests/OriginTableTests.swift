@@ -160,4 +160,105 @@ import WeirCurl
     _ = Self.find(&table, "http://next.example/")
     #expect(table.all.count == 1)
   }
+
+  // MARK: Proxies
+
+  private static let proxy = TransferProxy(.http, host: "proxy.example", port: 3128)
+
+  /// - Parameter proxy: In place of the table's.
+  private static func find(
+    _ table: inout OriginTable, _ url: String, through proxy: ProxyOptions?, needsTunnel: Bool = false
+  ) -> RequestPlace? {
+    var spec = TransferSpec(url: url)
+    spec.rules = proxy.map { TransferRules(proxy: $0) }
+    spec.opensTunnel = needsTunnel
+    return table.find(spec)
+  }
+
+  @Test func plainOriginsBehindAProxyAreOne() throws {
+    var table = OriginTable(proxies: .proxy(Self.proxy))
+    var origins: [Origin] = []
+    for _ in 0..<2 {
+      for (url, target) in [
+        ("http://a.example/b?c", "http://a.example/b?c"), ("http://b.example:81", "http://b.example:81/"),
+      ] {
+        let place = try #require(Self.find(&table, url))
+        #expect(!place.isSecure && place.proxy === Self.proxy)
+        #expect(place.forwarded?.target(place.target) ?? "" == target)
+        origins.append(place.origin)
+      }
+    }
+    let hosts = [nil, AddressPolicy(otherwise: .publicOnly)].map { policy in
+      Self.find(&table, "http://c.example/", addresses: policy)?.origin
+    }
+    #expect((origins + hosts.compactMap(\.self)).allSatisfy { $0 === origins[0] } && hosts.count == 2)
+    #expect(origins[0].key.host == "proxy.example" && origins[0].key.port == 3128 && table.all.count == 1)
+  }
+
+  @Test func tunnelsLeadToTheOriginItself() throws {
+    var table = OriginTable(proxies: .proxy(Self.proxy))
+    var numbers: Set<Int> = []
+    for _ in 0..<2 {
+      for url in ["https://a.example/", "https://b.example/"] {
+        let place = try #require(Self.find(&table, url))
+        #expect(place.isSecure && place.forwarded == nil && place.proxy === Self.proxy)
+        numbers.insert(place.origin.number)
+      }
+      for needsTunnel in [true, false] {
+        let place = try #require(Self.find(&table, "http://a.example/", through: nil, needsTunnel: needsTunnel))
+        #expect((place.forwarded == nil) == needsTunnel)
+        numbers.insert(place.origin.number)
+      }
+    }
+    #expect(numbers.count == 4 && table.all.count == 4)
+  }
+
+  @Test(arguments: TransferProxy.Kind.allCases)
+  func requestsThroughOtherProxiesHaveOtherOrigins(kind: TransferProxy.Kind) throws {
+    var table = OriginTable(proxies: .none)
+    let proxies = [1, 2].map { TransferProxy(kind, host: "proxy.example", port: $0) }
+    let ways: [ProxyOptions?] = proxies.map { .proxy($0) } + [ProxyOptions.none, nil]
+    for url in ["http://a.example/", "https://a.example/"] {
+      var numbers: [Int] = []
+      for way in ways + ways { numbers.append(try #require(Self.find(&table, url, through: way)).origin.number) }
+      #expect(Array(numbers[..<4]) == Array(numbers[4...]))
+      #expect(Set(numbers).count == 3 && numbers[2] == numbers[3], "no proxy is no proxy, whoever says so")
+    }
+    // Equal rules in another object are the same way.
+    let again = ProxyOptions.proxy(TransferProxy(kind, host: "PROXY.example", port: 1))
+    #expect(
+      Self.find(&table, "https://a.example/", through: again)?.origin
+        === Self.find(&table, "https://a.example/", through: ways[0])?.origin)
+  }
+
+  @Test func theEnvironmentDecidesForEachOrigin() throws {
+    let variables = ["http_proxy": "proxy.example:1", "no_proxy": "near.example:81, 10.0.0.0/8"]
+    var table = OriginTable(proxies: .named(by: ProxyEnvironment { variables[$0] }))
+    for _ in 0..<2 {
+      for (url, isForwarded) in [
+        ("http://far.example/", true), ("http://near.example:81/", false), ("http://near.example/", true),
+        ("http://10.1.1.1/", false), ("https://far.example/", false),
+      ] {
+        let place = try #require(Self.find(&table, url))
+        #expect((place.proxy != nil) == isForwarded && (place.forwarded != nil) == isForwarded, "\(url)")
+      }
+    }
+  }
+
+  /// RFC 9112 §3.2.2, §3.2.4. The Host field is the origin's even if the proxy is asked for an endpoint.
+  @Test(
+    arguments: [
+      ("a.example", 80, nil, "/b", "http://a.example/b", "a.example"),
+      ("a.example", 81, nil, "/", "http://a.example:81/", "a.example:81"),
+      ("[::1]", 80, nil, "/", "http://[::1]/", "[::1]"), ("a.example", 80, nil, "*", "http://a.example", "a.example"),
+      ("a.example", 80, .host("10.0.0.1", port: 82), "/b", "http://10.0.0.1:82/b", "a.example"),
+      ("a.example", 80, .host("::1", port: 80), "*", "http://[::1]", "a.example"),
+    ] as [(String, Int, TransferEndpoint.Place?, String, String, String)])
+  func absoluteTargets(
+    host: String, port: Int, place: TransferEndpoint.Place?, target: String, absolute: String, field: String
+  ) {
+    let origin = ForwardedOrigin(host: host, port: port, endpoint: place.map(TransferEndpoint.init))
+    #expect(origin.target(target[...]) == absolute)
+    #expect(String(decoding: origin.hostField, as: UTF8.self) == field)
+  }
 }

@@ -35,6 +35,17 @@ import WeirTestSupport
         == "GET / HTTP/1.1\r\nHost: h\r\nConnection: upgrade\r\nUpgrade: websocket, x/1\r\nA: 1\r\n\r\n")
   }
 
+  @Test func aProxysCredentialComesBehindTheFields() {
+    var bytes: [UInt8] = []
+    RequestHeadWriter.append(
+      to: &bytes, method: "GET", target: "http://h/", host: Array("h".utf8),
+      fields: PreparedHeaders(lines: ["A: 1"]).block, isWithoutExpect: false,
+      upload: Upload(.none, expectsContinue: false, isForHead: false), proxyAuthorization: Array("Bearer x".utf8))
+    #expect(
+      String(decoding: bytes, as: UTF8.self)
+        == "GET http://h/ HTTP/1.1\r\nHost: h\r\nA: 1\r\nProxy-Authorization: Bearer x\r\n\r\n")
+  }
+
   @Test(arguments: ["HEAD", "OPTIONS", "PATCH", "get", "M-SEARCH"])
   func methods(method: String) {
     #expect(Self.head(method) == "\(method) / HTTP/1.1\r\nHost: a.example\r\n\r\n")

@@ -1,6 +1,7 @@
 import Testing
 import WeirHTTP
-import WeirHTTP1
+
+@testable import WeirHTTP1
 
 @Suite struct ResponseParserTests {
   @Test(arguments: statusLineRows) func statusLines(row: Row) { check(row) }
@@ -52,6 +53,26 @@ import WeirHTTP1
       let expected = "HTTP/1.1 200 Fine, thanks\r\n\(stored)Content-Length: 0\r\n\r\n"
       #expect(reading.heads.map { String(decoding: $0, as: UTF8.self) } == [expected])
       #expect(reading.headBytes == text.utf8.count)
+    }
+  }
+
+  /// A tunnel that was made without a request has a head nevertheless, and all that comes is its body.
+  @Test func aTunnelIsThereFromTheBeginning() throws {
+    var parser = ResponseParser.established
+    #expect(parser.hasBegun)
+    let text = Array("HTTP/1.1 403 No\r\n\r\n".utf8)
+    try text.withUnsafeBytes { bytes in
+      guard case .head(let head) = try parser.next(UnsafeRawBufferPointer(rebasing: bytes[..<0])).event,
+        case .body(let range) = try parser.next(bytes).event
+      else {
+        Issue.record("another event")
+        return
+      }
+      #expect(head.status == 200 && range == 0..<bytes.count)
+    }
+    guard case .end = try parser.connectionEnded(.whole) else {
+      Issue.record("no end")
+      return
     }
   }
 
