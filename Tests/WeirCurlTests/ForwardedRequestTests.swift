@@ -61,7 +61,7 @@ import WeirTestSupport
     let rig = try await Self.rig(proxy)
     for (index, url) in ["http://a.example/1", "http://b.example:81/2", "http://a.example/3"].enumerated() {
       var spec = TransferSpec(url: url)
-      // What is demanded of servers' addresses and of TLS says nothing about the proxy.
+      // Demands on the server's address say nothing about the proxy.
       if index == 1 { spec.addressPolicy = AddressPolicy(otherwise: .publicOnly) }
       let outcome = await rig.transfer(spec)
       #expect(outcome.text == "by proxy")

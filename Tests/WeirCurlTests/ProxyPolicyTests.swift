@@ -28,7 +28,7 @@ import WeirTransport
     try ScriptedServer(Script(.socks5, .forever([.head, .send(okResponse("in"))])))
   }
 
-  /// What a proxy was asked for: behind the version and the methods.
+  /// The request that a proxy got behind the version and the methods (RFC 1928 §4).
   private static func asked(_ proxy: ScriptedServer) -> [UInt8] {
     let received = proxy.received()
     guard received.count > 2 else { return [] }

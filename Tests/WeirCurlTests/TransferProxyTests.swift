@@ -35,7 +35,7 @@ import Testing
     #expect(again == proxies[9] && again.hashValue == proxies[9].hashValue)
   }
 
-  @Test func whoLooksNamesUpAndTakesRequests() {
+  @Test func kinds() {
     let proxies = TransferProxy.Kind.allCases.map { TransferProxy($0, host: "p", port: 1) }
     #expect(proxies.map(\.resolvesNames) == [true, true, false, true])
     #expect(proxies.map(\.takesRequests) == [true, true, false, false])

@@ -15,7 +15,7 @@ extension TransferEngine {
   }
 }
 
-/// What is known of the way through a proxy.
+/// The facts about the way through a proxy, as far as they are known.
 struct TunnelState {
   /// When the last TLS handshake began.
   var handshakeBegan: MonotonicTime?

@@ -49,7 +49,7 @@ package final class TransferProxy: Sendable, Hashable {
   package let port: Int
   /// How an `https` proxy has to prove itself; nil for the system's trust.
   package let trust: TransferTrust?
-  /// What the proxy gets with each request and tunnel; nil for nothing.
+  /// The credential that goes with each request and tunnel; nil for none.
   package let credential: (any ProxyCredential)?
   /// Answers the challenges of an HTTP proxy; a SOCKS proxy gets it at once.
   package let answer: TransferCredential?
@@ -102,7 +102,7 @@ extension TransferProxy: CustomStringConvertible, CustomReflectable {
 package protocol ProxyCredential: AnyObject, Sendable {
   /// The present value of Proxy-Authorization (RFC 9110 §11.7.1); nil if there is none now.
   var authorization: [UInt8]? { get }
-  /// What a SOCKS proxy gets (RFC 1929); nil for a credential of another kind.
+  /// The credential for a SOCKS proxy (RFC 1929); nil for one of another kind.
   var userAndPassword: TransferCredential? { get }
   /// The text of a proxy without the secrets of this credential.
   func redacted(_ text: String) -> String
