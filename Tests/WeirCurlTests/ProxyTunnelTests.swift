@@ -65,17 +65,14 @@ import WeirTestSupport
   }
 
   @Test(.enabled(if: isOwnEngine)) func aTunnelCanBeCancelledAtEachStage() async throws {
-    let standing = Gate()
-    let proxies = [
-      try ScriptedServer(Script(.call { standing.open() }, .awaitClose)),
-      try ScriptedServer(Script(.head, .send(Self.established), .send("x"), .call { standing.open() }, .awaitClose)),
-    ]
-    for proxy in proxies {
+    for steps in [[], [.head, .send(Self.established), .send("x")]] as [[Script.Step]] {
+      let begun = Gate()
+      let proxy = try ScriptedServer(Script(.steps(steps), .call { begun.open() }, .awaitClose))
       let rig = try await Self.rig(proxy)
       let running = await rig.start(Self.tunnel(to: "http://far.example:443")) {
         $0.onProvide = { _, _ in .pause }
       }
-      standing.wait()
+      begun.wait()
       await running.onTransfer { transfer, _ in transfer.cancel() }
       #expect(await running.outcome.error?.kind == .cancelled)
       await rig.close()
