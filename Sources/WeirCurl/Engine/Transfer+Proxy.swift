@@ -77,7 +77,7 @@ extension Transfer {
   /// A line of the proxy's answer to CONNECT.
   func receiveReply(_ line: UnsafeRawBufferPointer) {
     clock.lastProgress = engine.now
-    guard line.begins(with: "HTTP/") else { return }
+    guard line.begins(with: "http/") else { return }
     let text = String(decoding: line.prefix(Self.longestReply), as: UTF8.self)
     let words = text.split(separator: " ", maxSplits: 1).last.map(String.init) ?? ""
     tunnel.reply = CurlText.sanitized(words)
