@@ -35,7 +35,7 @@ extension Transfer {
     guard state == .running, failure == nil, mayBeginRequest() else { return false }
     engine.endLookup(of: self)
     let isPooled = connecting.isEmpty
-    if isPooled, !mayUse(pooled: address) {
+    if isPooled, !mayUse(pooled: address, port: port) {
       repeats.needsFreshConnection = true
       return false
     }
@@ -148,8 +148,9 @@ extension Transfer {
   /// Whether a socket may be opened for the address; if not, notes the reason.
   func mayOpen(_ address: @autoclosure () -> SocketAddress) -> Bool {
     guard let policy = policyOfAddresses else { return true }
+    let address = address()
     let refusal =
-      IPAddress(address()).map { policy.refusal(of: $0) }
+      IPAddress(address).map { policy.refusal(of: $0, port: address.port.map(Int.init)) }
       ?? "destinationPolicy refuses an address that is neither IPv4 nor IPv6"
     if let refusal { dial.refusal = refusal }
     return refusal == nil
@@ -157,10 +158,10 @@ extension Transfer {
 
   /// Whether the request may be sent on a pooled connection. If not, libcurl closes that connection, and the transfer
   /// starts again on a new one.
-  func mayUse(pooled address: UnsafePointer<CChar>?) -> Bool {
+  func mayUse(pooled address: UnsafePointer<CChar>?, port: CInt) -> Bool {
     guard let policy = policyOfAddresses else { return true }
-    dial.avoidsPool =
-      address.flatMap { IPAddress(host: String(cString: $0)) }.map { policy.refusal(of: $0) != nil } ?? true
+    let address = address.flatMap { IPAddress(host: String(cString: $0)) }
+    dial.avoidsPool = address.map { policy.refusal(of: $0, port: Int(port)) != nil } ?? true
     return !dial.avoidsPool
   }
 
@@ -183,7 +184,8 @@ extension TransferEngine {
   /// nil if it does not. The host of the URL is not connected to if there is an endpoint. Unix sockets are not judged.
   package func refusalOfLiteral(_ spec: TransferSpec) -> TransferError? {
     guard let policy = spec.addressPolicy, prepared.unixSocketPath == nil, spec.endpoint?.unixSocketPath == nil,
-      let host = spec.endpoint?.host ?? CurlURL.host(of: spec.url), let refusal = policy.refusal(ofHost: host)
+      let host = spec.endpoint?.host ?? CurlURL.host(of: spec.url),
+      let refusal = policy.refusal(ofHost: host, port: spec.endpoint?.port ?? HostName.port(ofURL: spec.url))
     else { return nil }
     return TransferError(.addressRefused, message: refusal)
   }

@@ -17,18 +17,40 @@ package final class AddressPolicy: Sendable, Hashable {
   /// Takes precedence over `allow`.
   package let deny: [IPNetwork]
   package let otherwise: Otherwise
+  /// The addresses of this process, which are refused with their ports; nil if they are like others.
+  let listening: ListeningAddresses?
 
-  package init(allow: [IPNetwork] = [], deny: [IPNetwork] = [], otherwise: Otherwise) {
+  package init(
+    allow: [IPNetwork] = [], deny: [IPNetwork] = [], otherwise: Otherwise, refusing listening: ListeningAddresses? = nil
+  ) {
     self.allow = allow
     self.deny = deny
     self.otherwise = otherwise
+    self.listening = listening
+  }
+
+  /// The policy with the addresses of this process refused as well.
+  ///
+  /// - Parameter policy: Nil for one that allows all.
+  package convenience init(_ policy: AddressPolicy?, refusing listening: ListeningAddresses) {
+    self.init(
+      allow: policy?.allow ?? [], deny: policy?.deny ?? [], otherwise: policy?.otherwise ?? .allowed,
+      refusing: listening)
   }
 
   /// Why an address may not be connected to; nil if it may.
-  package func refusal(of address: IPAddress) -> String? {
+  ///
+  /// - Parameter port: Nil if it is not known; then the addresses of this process are like others.
+  package func refusal(of address: IPAddress, port: Int? = nil) -> String? {
     let judged = address.unwrapped
     return refusal(of: address, judgedAs: judged)
       ?? (judged.connected == judged ? nil : refusal(of: address, judgedAs: judged.connected))
+      ?? port.flatMap { refusal(of: judged.connected, port: $0) }
+  }
+
+  private func refusal(of address: IPAddress, port: Int) -> String? {
+    guard let listening, listening.include(address, port: port) else { return nil }
+    return "this gateway itself listens on port \(port) of \(address)"
   }
 
   private func refusal(of address: IPAddress, judgedAs judged: IPAddress) -> String? {
@@ -38,8 +60,8 @@ package final class AddressPolicy: Sendable, Hashable {
   }
 
   /// Why a URL's host, an address in any spelling, may not be connected to; nil if it may, and for names.
-  package func refusal(ofHost host: String) -> String? {
-    IPAddress(host: host).flatMap(refusal)
+  package func refusal(ofHost host: String, port: Int? = nil) -> String? {
+    IPAddress(host: host).flatMap { refusal(of: $0, port: port) }
   }
 
   private func reason(against address: IPAddress) -> String? {
@@ -53,7 +75,9 @@ package final class AddressPolicy: Sendable, Hashable {
   }
 
   package static func == (left: AddressPolicy, right: AddressPolicy) -> Bool {
-    left === right || (left.allow == right.allow && left.deny == right.deny && left.otherwise == right.otherwise)
+    left === right
+      || (left.allow == right.allow && left.deny == right.deny && left.otherwise == right.otherwise
+        && left.listening === right.listening)
   }
 
   package func hash(into hasher: inout Hasher) {

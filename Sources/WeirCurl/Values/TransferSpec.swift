@@ -161,6 +161,11 @@ package final class TransferEndpoint: Sendable, Hashable {
     if case .host(let host, _) = place { host } else { nil }
   }
 
+  /// The port to connect to; nil for a Unix socket.
+  var port: Int? {
+    if case .host(_, let port) = place { port } else { nil }
+  }
+
   package var isUnixSocket: Bool { unixSocketPath != nil }
 
   var unixSocketPath: String? {

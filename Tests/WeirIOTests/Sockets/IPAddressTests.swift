@@ -143,6 +143,11 @@ import WeirTestSupport
   func onlyMappedAddressesAreIPv4(text: String, unmapped: String) {
     #expect(IPAddress(text)?.unmapped.description == unmapped)
   }
+
+  @Test(arguments: [("127.0.0.1", true), ("127.9.8.7", true), ("192.0.2.1", false), ("2001:db8::1", false)])
+  func theMachinesOwn(text: String, isOwn: Bool) throws {
+    #expect(try #require(IPAddress(text)).isOfThisMachine == isOwn)
+  }
 }
 
 @Suite struct SpecialNetworksTests {
