@@ -72,10 +72,22 @@ package final class DestinationState: Sendable {
         retries: RetryLedger(at: now), lastAsked: now))
   }
 
+  package convenience init(_ destination: Destination, limits: TransportLimits) {
+    self.init(
+      destination: destination, slots: limits.slots, maximumWaiting: limits.waiting, maximumParked: limits.parked)
+  }
+
   // MARK: Slots
 
   /// The numbers of slots taken, transfers parked, and attempts waiting for their first slot.
   var occupancy: [Int] { fields.withLock { [$0.admission.taken, $0.admission.parked, $0.admission.waiting] } }
+
+  /// Whether no attempt is under way, or waits for load control or a slot.
+  package var isIdle: Bool {
+    fields.withLock { fields in
+      fields.admission.taken + fields.admission.parked + fields.admission.waiting == 0 && fields.gate?.isIdle ?? true
+    }
+  }
 
   /// Takes other numbers of slots and of parked transfers. Attempts that wait get the slots that are free now.
   ///
@@ -278,7 +290,7 @@ package final class DestinationState: Sendable {
   }
 
   /// Lets go of what is reported soon after the last attempt, unless another one comes.
-  func retire() {
+  package func retire() {
     fields.withLock { fields in
       fields.reportedBudget = nil
       fields.gate?.isRetired = true

@@ -67,8 +67,7 @@ package final class DestinationTable: Sendable {
     entries.withLock { entries in
       if let state = entries.states[destination] { return state }
       if entries.states.count >= entries.limit { entries.letGo() }
-      let state = DestinationState(
-        destination: destination, slots: limits.slots, maximumWaiting: limits.waiting, maximumParked: limits.parked)
+      let state = DestinationState(destination, limits: limits)
       entries.states[destination] = state
       return state
     }
