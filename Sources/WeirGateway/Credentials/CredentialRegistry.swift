@@ -109,7 +109,7 @@ extension Configuration {
   fileprivate var usedCredentials: Set<String> {
     let named = Set(routes.flatMap(\.upstreams).filter(\.isNamed).map(\.host))
     let entries = upstreams.filter { named.contains($0.name) }
-    return Set(routes.filter { !$0.upstreams.isEmpty }.compactMap(\.credential) + entries.compactMap(\.credential))
+    return Set(routes.filter(\.forwards).compactMap(\.credential) + entries.compactMap(\.credential))
   }
 }
 

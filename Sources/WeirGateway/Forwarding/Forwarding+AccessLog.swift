@@ -43,7 +43,8 @@ extension Forwarding {
         facts.client = client
         facts.method = components.method
         facts.host = components.authority
-        facts.path = components.path
+        // A tunnel has none (RFC 9421 §2.2.6).
+        facts.path = exchange.head.form == .authority ? components.authority : components.path
         facts.query = components.query
         recorder.record(facts, values: exchange.head.fields.forEachValue)
       }
@@ -85,7 +86,10 @@ struct AccessNames {
   /// - Parameter route: An index into the plan's routes; −1 for none.
   func route(_ route: Int) -> [UInt8]? { route < 0 ? [] : routes[route] }
 
-  func upstream(_ plan: RoutePlan?) -> [UInt8] { plan.map { upstreams[$0.number] } ?? [] }
+  func upstream(_ plan: RoutePlan?) -> [UInt8] {
+    guard let plan else { return [] }
+    return plan.authority == nil ? upstreams[plan.number] : Self.member("upstream", plan.upstream.authority)
+  }
 
   /// A member of JSON with a comma in front of it; empty for an empty value. Names of the configuration stay as they
   /// are, so that they are equal to labels of metrics.

@@ -179,7 +179,7 @@ extension Forwarding: AttemptDelegate {
   func attempt(_ attempt: Attempt, didReceiveHead head: ResponseHead) -> Flow {
     if machine.stage.isEnding { return .stop }
     attempt.noteLatency()
-    let switches = head.status == 101 && attempt.hasSwitched
+    let switches = tunnelGate != nil && attempt.hasSwitched
     // A switch that was asked for is a success.
     attempt.answered(switches ? 200 : head.status, head)
     if head.status == 429, let destination { plan.log.limited(destination) }

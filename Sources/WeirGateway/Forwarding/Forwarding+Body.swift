@@ -62,6 +62,27 @@ extension Forwarding {
     if body.release() { fillBuffer() }
   }
 
+  /// Ends the request because of its body.
+  func refuseBody(_ defect: BodyDefect) {
+    body.refuse(defect)
+    dropDecoder()
+    if body.isGathering { answerBadBody() } else { fail(.cancelled) }
+  }
+
+  func answerBadBody() {
+    guard let defect = body.defect else { return }
+    exchange.closeAfterResponse()
+    answer(defect.answer, as: defect.outcome)
+  }
+
+  /// Too many requests stream a body to the upstream.
+  func uploadIsRefused() {
+    exchange.closeAfterResponse()
+    // The time of the attempts, which a fallback may need, begins here.
+    if let seconds = outgoing?.route.timeout { tally.deadline = MonotonicTime.now.advanced(bySeconds: seconds) }
+    answerUnlessFallback(.tooManyUploads, as: .forwarded(.rejected))
+  }
+
   /// Lets go of what is kept for another attempt once there can be none, as the client may have got some of the response.
   func keepNoMore() {
     if status != 0, !exchange.isRetractable { body.stopKeeping() }

@@ -18,12 +18,14 @@ extension Forwarding {
       body.refuse(.tooSlow)
       answerBadBody()
     } else if status == 0 {
-      answerUnlessFallback(GatewayAnswer(outcome, failure), as: GatewayOutcome(outcome, failure))
+      if !answersRequested(outcome) {
+        answerUnlessFallback(GatewayAnswer(outcome, failure), as: GatewayOutcome(outcome, failure))
+      }
     } else {
       // Before the client has the end: it may send its next request at once.
       releasePermits()
       // A truncated response must not look like a complete one. A tunnel goes on.
-      if failure != nil { exchange.abort() } else if status != 101 { exchange.end() }
+      if failure != nil { exchange.abort() } else if !isTunnel { exchange.end() }
       end(body.defect?.outcome ?? .forwarded(outcome), at: now)
     }
   }
@@ -109,7 +111,7 @@ extension Forwarding {
       logFailure(outcome, status: status, line: ownAnswer?.line)
     }
     logAccess(outcome, seconds)
-    if plan.accessNames != nil, status != 101 { recordAccess(outcome.label, seconds) }
+    if plan.accessNames != nil, !isTunnel { recordAccess(outcome.label, seconds) }
     outgoing = nil
   }
 
@@ -149,7 +151,7 @@ extension Forwarding {
       "request",
       [
         "route": .string(routeName),
-        "method": .string(exchange.head.method), "path": .string(exchange.head.path), "status": .integer(status),
+        "method": .string(exchange.head.method), "path": .string(shownPath), "status": .integer(status),
         "outcome": .string(outcome.label), "seconds": .seconds(seconds),
         "attempts": .integer(tally.started),
         "client": .string(context.reportedClient(of: exchange).map { "\($0)" } ?? "\(exchange.peer)"),
@@ -174,7 +176,7 @@ extension Forwarding {
     }
     request.endpoint = admission.lastEndpoint
     request.method = exchange.head.method
-    request.path = RecentRequest.shown(path: exchange.head.path)
+    request.path = RecentRequest.shown(path: shownPath)
     request.status = status
     request.outcome = outcome.label
     request.error = errorLabel

@@ -4,7 +4,7 @@ import WeirIO
 import WeirServer
 import WeirTransport
 
-// Requests that ask for another protocol (RFC 9110 §7.8), and what becomes of them.
+// Requests that ask for another protocol (RFC 9110 §7.8) or for a tunnel (§9.3.6), and what becomes of them.
 extension Forwarding {
   /// The protocols that the request asks for, as far as the route allows them; nil for an ordinary request.
   func upgrade(by route: RoutePlan) -> String? {
@@ -17,7 +17,9 @@ extension Forwarding {
   /// Takes a place among the route's tunnels for a request that may need one. Returns false if there is none, which the
   /// client has been told.
   func takesTunnelPlace(_ request: OutgoingRequest) -> Bool {
-    guard request.upgrade != nil, let gate = request.route.tunnels?.gate else { return true }
+    guard let gate = request.route.tunnels?.gate, request.upgrade != nil || request.route.spec.opensTunnel else {
+      return true
+    }
     guard gate.enter() else {
       answer(.tooManyTunnels, as: .busy)
       return false
@@ -32,16 +34,15 @@ extension Forwarding {
     tunnelGate = nil
   }
 
-  /// The upstream has switched to another protocol: passes its head on. That is the end of the request, its attempt, its
-  /// slot and its timeout. What follows is the tunnel's.
+  /// The upstream has switched to another protocol, or the connection for a CONNECT is there: tells the client. That is the
+  /// end of the request, its attempt, its slot and its timeout. What follows is the tunnel's.
   func openTunnel(_ attempt: Attempt, _ head: ResponseHead) -> Flow {
-    guard let outgoing, let gate = tunnelGate, let rule = outgoing.route.tunnels?.rule else { return .stop }
-    let policy = outgoing.route.headers
-    var fields = WeirServer.ResponseFields(reservingBytes: 512)
-    _ = policy.response(head, isHTTP10: false, to: &fields)
-    complete(&fields, of: head, by: policy)
-    guard exchange.upgrade(fields: fields) else { return .stop }
+    guard let outgoing, let gate = tunnelGate, let rule = outgoing.route.tunnels?.rule,
+      exchange.upgrade(fields: tunnelFields(head, outgoing.route))
+    else { return .stop }
     status = head.status
+    isTunnel = true
+    self.head = nil
     tunnelGate = nil
     let tunnel = Tunnel(
       exchange, TunnelTerms(rule: rule, gate: gate), plan.tunnels(of: route), onEnd: tunnelEnd(of: outgoing.route))
@@ -51,6 +52,18 @@ extension Forwarding {
     perform(machine.handedOver())
     if let transfer { tunnel.begin(transfer) }
     return .proceed
+  }
+
+  /// The fields of the head with which a tunnel begins. That of a CONNECT is the gateway's own.
+  private func tunnelFields(_ head: ResponseHead, _ route: RoutePlan) -> WeirServer.ResponseFields {
+    var fields = WeirServer.ResponseFields(reservingBytes: 512)
+    if route.spec.opensTunnel {
+      addRequestID(to: &fields)
+    } else {
+      _ = route.headers.response(head, isHTTP10: false, to: &fields)
+      complete(&fields, of: head, by: route.headers)
+    }
+    return fields
   }
 
   /// Makes the closure for the end of the tunnel, which takes over the request's permits. A request's line in the access

@@ -70,7 +70,7 @@ final class Forwarding {
 
   /// The request's permits of its route's concurrency limits.
   @exclusivity(unchecked) var permits: ConcurrencyPermits?
-  /// The gate of the route's tunnels, in which the request has a place.
+  /// The gate of the route's tunnels, in which a request has a place that may become one.
   @exclusivity(unchecked) var tunnelGate: Gate?
   /// The status sent to the client; 0 before it is sent.
   @exclusivity(unchecked) var status = 0
@@ -83,6 +83,8 @@ final class Forwarding {
   @exclusivity(unchecked) var hasEndedStream = false
   @exclusivity(unchecked) var isResponseBad = false
   @exclusivity(unchecked) var isOver = false
+  /// Whether the request has become a tunnel.
+  @exclusivity(unchecked) var isTunnel = false
 
   private init(_ exchange: Exchange, from context: ListenerContext, method: String, plan: ActivePlan) {
     self.exchange = exchange
@@ -117,7 +119,8 @@ final class Forwarding {
       case .badTarget(let reason): answer(.badTarget(reason), as: .refused)
       case .redirect(let index, let location):
         if enters(index) { answer(byRoute: index, location: location) }
-      case .connect: answer(.connectRefused, as: .refused)
+      case .connect(let index):
+        if enters(index), let route = routePlan(index) { connect(by: route) }
       case .respond(let index):
         if enters(index) { answer(byRoute: index) }
       case .forward(let index, let target):
@@ -137,13 +140,14 @@ final class Forwarding {
     }
   }
 
-  /// The plan by which a request of a route is forwarded.
+  /// The plan by which a request of a route is forwarded. Nil if there is none, of which the client has been told.
   private func routePlan(_ index: Int) -> RoutePlan? {
     switch plan.plan.work[index] {
     case .forward(let route): return route
     case .split(let split, let routes):
       return routes[hash(by: split.key).map(split.part(ofHash:)) ?? split.part(at: plan.random.next())]
-    case .answer, .tunnels: return nil
+    case .requested(let route): return requestedPlan(of: route)
+    case .answer: return nil
     }
   }
 
@@ -180,7 +184,7 @@ final class Forwarding {
     }
   }
 
-  private func forward(_ request: OutgoingRequest, _ hints: SchedulingHints) {
+  func forward(_ request: OutgoingRequest, _ hints: SchedulingHints) {
     if request.retriesBefore > 0 { plan.series[route].retried.increment() }
     guard takesTunnelPlace(request) else { return }
     outgoing = request
@@ -211,7 +215,7 @@ final class Forwarding {
 
   var method: String? { outgoing?.method }
 
-  var path: String? { exchange.head.path }
+  var path: String? { shownPath }
 
   var observer: (any TransportObserver)? { plan.observer }
 
@@ -277,7 +281,8 @@ final class Forwarding {
     observer?.exchange(
       self,
       didSettle: ExchangeEnd(
-        outcome: outcome, isDestinationsFault: outcome.isDestinationsFault(status: tally.lastStatus),
+        outcome: outcome,
+        isDestinationsFault: outcome.isDestinationsFault(status: tally.lastStatus) && !isForbidden,
         attempts: tally.startedHere, duration: (streamBegan ?? now).seconds(since: tally.began)))
     conclude(outcome, at: now)
   }
@@ -349,27 +354,6 @@ final class Forwarding {
   var attemptEnding: AttemptEnding {
     if hasGivenUp { return .callerGaveUp }
     return failure?.transferFailure?.code == .timedOut ? .timedOut : .withdrawn
-  }
-
-  /// Ends the request because of its body.
-  func refuseBody(_ defect: BodyDefect) {
-    body.refuse(defect)
-    dropDecoder()
-    if body.isGathering { answerBadBody() } else { fail(.cancelled) }
-  }
-
-  func answerBadBody() {
-    guard let defect = body.defect else { return }
-    exchange.closeAfterResponse()
-    answer(defect.answer, as: defect.outcome)
-  }
-
-  /// Too many requests stream a body to the upstream.
-  func uploadIsRefused() {
-    exchange.closeAfterResponse()
-    // The time of the attempts, which a fallback may need, begins here.
-    if let seconds = outgoing?.route.timeout { tally.deadline = MonotonicTime.now.advanced(bySeconds: seconds) }
-    answerUnlessFallback(.tooManyUploads, as: .forwarded(.rejected))
   }
 }
 

@@ -1,3 +1,4 @@
+import WeirCurl
 import WeirExporter
 import WeirIO
 import WeirMetrics
@@ -14,7 +15,7 @@ final class ForwardingPlan: Sendable {
     case split(UpstreamSplit, [RoutePlan])
     case answer(RouteAnswer)
     /// The requests say themselves where they go.
-    case tunnels
+    case requested(RequestedRoute)
   }
 
   /// The answer in place of one of the gateway's own.
@@ -72,18 +73,27 @@ final class ForwardingPlan: Sendable {
     access = configuration.accessLog.flatMap { settings in writer.map { (settings, $0) } }
   }
 
-  /// All plans of routes, those of fallbacks too.
+  /// All plans of routes to upstreams of the configuration, those of fallbacks too.
   var forwarding: [RoutePlan] {
     work.flatMap { work -> [RoutePlan] in
-      let plans: [RoutePlan] =
+      let (plans, fallback): ([RoutePlan], Fallback?) =
         switch work {
-        case .forward(let plan): [plan]
-        case .split(_, let plans): plans
-        case .answer, .tunnels: []
+        case .forward(let plan): ([plan], plan.fallback)
+        case .split(_, let plans): (plans, plans.first?.fallback)
+        case .requested(let route): ([], route.fallback)
+        case .answer: ([], nil)
         }
-      if case .forward(let plan)? = plans.first?.fallback?.action { return plans + [plan] }
+      if case .forward(let plan)? = fallback?.action { return plans + [plan] }
       return plans
     }
+  }
+
+  /// The routes whose requests say where they go.
+  var requested: [RequestedRoute] { work.compactMap { if case .requested(let route) = $0 { route } else { nil } } }
+
+  /// The gauges of all limits that these routes set.
+  var requestedGauges: ControlGauges {
+    requested.reduce(into: []) { $0.formUnion(ControlGauges(of: $1.controls)) }
   }
 
   /// The names of the credentials that requests to upstreams get.
@@ -112,6 +122,10 @@ struct PlanContext: Sendable {
   let limits = LimitRegistry()
   let gatekeepers = Gatekeepers()
   let credentials: CredentialRegistry
+  /// The authorities to which requests have asked to go.
+  let authorities = RequestedAuthorities()
+  /// The addresses to which they may not ask to go.
+  let listening = ListeningAddresses()
   /// The process's limit on what bodies keep so that they can be sent again.
   var replay = ReplayAccount()
 }
@@ -140,8 +154,8 @@ final class ActivePlan {
   let noAdmission = ExchangeAdmission(DestinationControls(retryBudget: nil))
   /// By the numbers of routes' plans. They live as long as requests of this plan do.
   @exclusivity(unchecked) private var choices: [EndpointChoice?]
-  /// By the numbers of routes' plans; nil for one whose attempts need none.
-  private let secretFields: [SecretFields?]
+  /// By the numbers of routes' plans, each from the first request on that needs them.
+  @exclusivity(unchecked) private var secretFields: [SecretFields?]
   @exclusivity(unchecked) var traceIDs = TraceIDs()
   /// For choices among upstreams.
   @exclusivity(unchecked) var random = PickRandom(seed: .random(in: .min ... .max))
@@ -159,9 +173,7 @@ final class ActivePlan {
     self.slowClients = slowClients
     accessNames = plan.access.map { _ in AccessNames(plan) }
     log.access.follow(plan.access?.settings, plan.access?.writer)
-    var fields = [SecretFields?](repeating: nil, count: plan.planCount)
-    for route in plan.forwarding { fields[route.number] = route.hasSecrets ? SecretFields(route) : nil }
-    secretFields = fields
+    secretFields = Array(repeating: nil, count: plan.planCount)
     states = Array(repeating: nil, count: plan.planCount)
     choices = Array(repeating: nil, count: plan.planCount)
     cache = SeriesCache(metrics, routes: plan.table.routes.map(\.name))
@@ -197,6 +209,8 @@ final class ActivePlan {
   /// The state of the upstream of a route's plan.
   func state(of route: RoutePlan) -> DestinationState {
     if let known = states[route.number] { return known }
+    // The plans for authorities of one route have one number.
+    if let authority = route.authority { return authority.state }
     let state = transport.state(of: route.upstream.destination)
     states[route.number] = state
     return state
@@ -214,7 +228,13 @@ final class ActivePlan {
   }
 
   /// The fields with secrets that a route's attempts get; nil without any.
-  func secretFields(of route: RoutePlan) -> SecretFields? { secretFields[route.number] }
+  func secretFields(of route: RoutePlan) -> SecretFields? {
+    if let known = secretFields[route.number] { return known }
+    guard route.hasSecrets else { return nil }
+    let fields = SecretFields(route)
+    secretFields[route.number] = fields
+    return fields
+  }
 
   /// The choice among the endpoints of a route's upstream; nil if that is a URL.
   func choice(for route: RoutePlan) -> EndpointChoice? { choices[route.number] }

@@ -1,6 +1,7 @@
 import WeirTransport
 
-/// The gateway's own answer if there is no upstream's response to pass on. It names no host and no address.
+/// The gateway's own answer if there is no upstream's response to pass on. It names no host and no address but those that
+/// the client has asked for.
 struct GatewayAnswer: Equatable, Sendable {
   let status: Int
   /// The text without its line end.
@@ -61,6 +62,20 @@ struct GatewayAnswer: Equatable, Sendable {
     415, "only the content codings gzip and deflate are known", acceptedCodings: "gzip, deflate")
   static let forbidden = GatewayAnswer(403, "this client is not allowed here")
   static let tooManyChecks = GatewayAnswer(503, "too many passwords wait to be checked", retryAfter: 1)
+
+  /// The answer to a request for a host and port to which it may not go.
+  static func forbidden(_ upstream: Upstream, _ reason: String) -> GatewayAnswer {
+    GatewayAnswer(403, "\(upstream.host):\(upstream.port) can't be reached through this gateway: \(reason)")
+  }
+
+  static func noTunnel(to upstream: Upstream, _ cause: String) -> GatewayAnswer {
+    GatewayAnswer(502, "no tunnel to \(upstream.host):\(upstream.port): \(cause)")
+  }
+
+  static func lateTunnel(to upstream: Upstream) -> GatewayAnswer {
+    GatewayAnswer(504, "no tunnel to \(upstream.host):\(upstream.port) in time")
+  }
+
   static let connectRefused = GatewayAnswer(501, "this gateway makes no tunnels")
 
   /// The upstream's response has contradictory framing, or a status below 200.

@@ -44,12 +44,16 @@ final class RoutePlan: Sendable {
   let hasSecrets: Bool
   /// What is done about content codings; nil for nothing.
   let coding: CodingPlan?
-  /// What holds of requests that ask for another protocol; nil if they are like others.
+  /// What holds of requests that ask for another protocol, or for a tunnel; nil if they are like others.
   let tunnels: TunnelTerms?
+  /// The state of an upstream that requests name themselves; nil for one of the configuration.
+  let authority: RequestedAuthority?
 
+  /// - Parameter requested: The route and the authority of requests that name the upstream themselves.
   private init(
     _ number: Int, _ route: Route, to upstream: Upstream, _ named: NamedUpstream?, _ maker: Maker,
-    _ fallback: ForwardingPlan.Fallback?, isFallback: Bool
+    _ fallback: ForwardingPlan.Fallback?, isFallback: Bool,
+    requested: (route: RequestedRoute, authority: RequestedAuthority)? = nil
   ) {
     self.number = number
     joinsBaseLate = route.joinsBaseLate
@@ -57,7 +61,7 @@ final class RoutePlan: Sendable {
     self.upstream = upstream
     var spec = TransferSpec(url: upstream.origin)
     spec.isForOneOfMany = true
-    spec.addressPolicy = (named?.destinationPolicy ?? route.destinationPolicy).rules
+    spec.addressPolicy = requested?.route.addresses ?? (named?.destinationPolicy ?? route.destinationPolicy).rules
     spec.trust = (named?.tls ?? route.tls)?.trust
     let silence = route.silenceTimeout ?? named?.connection.silenceTimeout
     spec.silenceTimeout = silence ?? 0
@@ -67,27 +71,32 @@ final class RoutePlan: Sendable {
         connectTimeout: named.connection.connectTimeout, idleTimeout: named.connection.idleTimeout,
         maximumAge: named.connection.maximumAge, httpVersion: named.connection.httpVersion)
     }
+    if case .connect(let rule) = route.action {
+      spec.opensTunnel = true
+      spec.rules = TransferRules(connectTimeout: rule.connectTimeout)
+    }
     self.spec = spec
-    let credential = maker.context.credentials[isFallback ? named?.credential : route.credential ?? named?.credential]
+    let credential =
+      requested.map(\.route.credential)
+      ?? maker.context.credentials[isFallback ? named?.credential : route.credential ?? named?.credential]
     self.credential = credential
     hasSecrets = credential != nil || (route.headers.set + route.headers.add).contains { $0.secret != nil }
     headers = HeaderPolicy(
       route: route, upstream: upstream, host: named?.host, pseudonym: maker.context.pseudonym,
       ids: maker.idSettings, believed: maker.believed, credential: credential?.field)
-    rules = RetryRules(route.retry)
+    // A tunnel that could not be opened has done nothing.
+    rules = RetryRules(route.retry, methods: spec.opensTunnel ? ["CONNECT"] : nil)
     controls =
       if let named {
         DestinationControls(
           retryBudget: named.retryBudget, circuitBreaker: named.circuitBreaker, overload: named.overload,
           pace: named.pace)
       } else {
-        DestinationControls(
-          retryBudget: route.retry.budget, circuitBreaker: route.circuitBreaker, overload: route.overload,
-          pace: route.pace)
+        requested?.route.controls ?? DestinationControls(of: route)
       }
     timeout = route.timeout / .seconds(1)
     attemptTimeout = route.attemptTimeout
-    uploads = maker.uploads(of: upstream)
+    uploads = requested?.authority.uploads ?? maker.uploads(of: upstream)
     replay = maker.context.replay
     endpoints = maker.endpoints(of: upstream)
     balanceKey = named?.balanceKey
@@ -96,6 +105,7 @@ final class RoutePlan: Sendable {
     self.fallback = fallback
     coding = CodingPlan(route.compression, limit: maker.context.coders)
     tunnels = maker.tunnels(of: route)
+    authority = requested?.authority
   }
 
   /// The target of a request, as the route's decision has it.
@@ -125,7 +135,7 @@ final class RoutePlan: Sendable {
       uploads = context.uploads.follow(
         Dictionary(urls.map { ($0.destination, TransportLimits.gatewayUploads) }) { first, _ in first })
       tunnels = context.tunnels.follow(
-        Dictionary(configuration.routes.compactMap { route in route.upgrade.map { (route.name, $0.limit) } }) { $1 })
+        Dictionary(configuration.routes.compactMap { route in route.tunnels.map { (route.name, $0.limit) } }) { $1 })
     }
 
     mutating func work(of route: Route) -> ForwardingPlan.Work {
@@ -134,7 +144,9 @@ final class RoutePlan: Sendable {
       case .split(let split):
         let fallback = fallback(of: route)
         return .split(split, split.parts.map { plan(route, to: $0.upstream, fallback) })
-      case .requested, .connect: return .tunnels
+      case .requested, .connect:
+        count += 1
+        return .requested(RequestedRoute(count - 1, route, self, fallback(of: route)))
       case .redirect(let redirect): return .answer(RouteAnswer(redirect, of: route))
       case .respond(let response): return .answer(RouteAnswer(response, of: route))
       }
@@ -160,10 +172,17 @@ final class RoutePlan: Sendable {
       return plan
     }
 
+    /// The plan for an authority that requests name.
+    func plan(of requested: RequestedRoute, to upstream: Upstream, at authority: RequestedAuthority) -> RoutePlan {
+      RoutePlan(
+        requested.number, requested.route, to: upstream, nil, self, requested.fallback, isFallback: false,
+        requested: (requested, authority))
+    }
+
     func endpoints(of upstream: Upstream) -> EndpointSet? { upstream.isNamed ? named[upstream.host]?.set : nil }
 
     func tunnels(of route: Route) -> TunnelTerms? {
-      guard let rule = route.upgrade, let gate = tunnels[route.name] else { return nil }
+      guard let rule = route.tunnels, let gate = tunnels[route.name] else { return nil }
       return TunnelTerms(rule: rule, gate: gate)
     }
 
@@ -175,7 +194,7 @@ final class RoutePlan: Sendable {
 }
 
 extension ControlGauges {
-  fileprivate init(of controls: DestinationControls) {
+  init(of controls: DestinationControls) {
     self = []
     if controls.retryBudget != nil { insert(.budget) }
     if controls.circuitBreaker != nil { insert(.circuit) }
@@ -184,13 +203,25 @@ extension ControlGauges {
   }
 }
 
+extension DestinationControls {
+  /// The limits that a route sets at a URL. What a tunnel carries is no load that could be controlled.
+  convenience init(of route: Route) {
+    let isTunnel = if case .connect = route.action { true } else { false }
+    self.init(
+      retryBudget: route.retry.budget, circuitBreaker: route.circuitBreaker,
+      overload: isTunnel ? nil : route.overload, pace: isTunnel ? nil : route.pace)
+  }
+}
+
 extension RetryRules {
   /// The rules of a route; nil if they allow no retry. Delays are drawn at random, so that the clients of a failing upstream
   /// don't come back all at once.
-  init?(_ rules: RouteRetryRules) {
+  ///
+  /// - Parameter methods: In place of those of the rules.
+  init?(_ rules: RouteRetryRules, methods: Set<String>? = nil) {
     guard rules.limit > 0 else { return nil }
     self.init(
-      limit: UInt(clamping: rules.limit), methods: rules.methods, statusCodes: rules.statusCodes,
+      limit: UInt(clamping: rules.limit), methods: methods ?? rules.methods, statusCodes: rules.statusCodes,
       codes: Self.transientCodes,
       backoff: RetryBackoff(
         base: 2, scale: rules.backoff.base, jitter: .full, maximumDelay: rules.backoff.maximum),

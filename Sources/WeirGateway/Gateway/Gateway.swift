@@ -1,4 +1,5 @@
 import Synchronization
+import WeirCurl
 package import WeirIO
 package import WeirServer
 package import WeirTransport
@@ -69,6 +70,7 @@ package final class Gateway: Sendable {
     metrics.replay.source.follow { [weak replay = context.replay] in replay.map { [$0.bytes] } ?? [] }
     metrics.credentials.credentials.follow { [weak credentials] in credentials?.all.map { $0.report() } ?? [] }
     metrics.credentials.files.follow { [weak credentials] in credentials?.files ?? [] }
+    metrics.authorities.follow { [weak authorities = context.authorities] in authorities?.destinations ?? [] }
     try registry.follow(configuration.upstreams)
     metrics.endpoints.source.follow { [weak registry] in registry.map { Array($0.all.values) } ?? [] }
     let accessLog = AccessLog(counters: { metrics.accessLog() }) { notice in
@@ -80,7 +82,8 @@ package final class Gateway: Sendable {
     accessLog.commit(lines)
     let plan = ForwardingPlan(configuration, context, named: registry.all, accessLog: lines.writer)
     metrics.prepare(
-      plan.table.routes, refusals: plan.refusals, upstreams: plan.upstreams, credentials: plan.credentials)
+      plan.table.routes, refusals: plan.refusals, upstreams: plan.upstreams, requested: plan.requestedGauges,
+      credentials: plan.credentials)
     let share = min(max(1, options.connections / options.workers), ServerLimits.mostConnections)
     let workers = try (0..<options.workers).map { number in
       try Worker(
@@ -93,6 +96,7 @@ package final class Gateway: Sendable {
       configuration.listeners.isEmpty ? [standard] : configuration.listeners, workers: workers,
       connections: options.connections, metrics: metrics.tls, sockets: options.sockets, log: log)
     self.listeners = listeners
+    context.listening.follow(listeners.all.map(\.listener.address), of: "gateway")
     metrics.tls.source.follow { [weak listeners] in
       (listeners?.all ?? []).compactMap { entry in entry.tls.map { (entry.settings.name, $0.source.certificates) } }
     }
@@ -124,6 +128,9 @@ package final class Gateway: Sendable {
 
   package var workerCount: Int { workers.count }
 
+  /// Tells of an address at which another part of the process listens, to which no client may ask to go.
+  package func listens(at address: SocketAddress, as part: String) { context.listening.follow([address], of: part) }
+
   /// All loops that must turn for requests to be forwarded.
   package var loops: [EventLoop] { workers.map(\.loop) + (registry.loop.map { [$0] } ?? []) }
 
@@ -152,15 +159,20 @@ package final class Gateway: Sendable {
     await prepareUpstreams()
     let plan = ForwardingPlan(configuration, context, named: registry.all, accessLog: lines.writer)
     metrics.prepare(
-      plan.table.routes, refusals: plan.refusals, upstreams: plan.upstreams, credentials: plan.credentials)
+      plan.table.routes, refusals: plan.refusals, upstreams: plan.upstreams, requested: plan.requestedGauges,
+      credentials: plan.credentials)
     // A log that begins has its place before its first line; one that moves keeps the lines of requests under way.
     let begins = !accessLog.isOn
     if begins { accessLog.commit(lines) }
     for worker in workers { await worker.install(plan) }
     if !begins { accessLog.commit(lines) }
+    // Until they are closed, the present ones take connections too.
+    context.listening.follow(listeners.all.map(\.listener.address) + change.map(\.listener.address), of: "gateway")
     await listeners.commit(change)
+    context.listening.follow(listeners.all.map(\.listener.address), of: "gateway")
     closeIdleConnections(before, configuration.routes)
     destinations.keep(Set(plan.upstreams.keys))
+    context.authorities.follow(plan.requested)
   }
 
   /// Opens the file of the access log anew, since it may have been renamed. A reload does it too.

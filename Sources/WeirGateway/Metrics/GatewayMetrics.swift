@@ -22,6 +22,8 @@ package final class GatewayMetrics: Sendable {
   let listeners = ListenerMetrics()
   let credentials = CredentialMetrics()
   let replay = ReplayMetrics()
+  /// The destinations that requests have named, of which there is state.
+  let authorities = MetricsSource<Destination>()
   let tls: TLSMetrics
   let tunnels: TunnelMetrics
   let limits: LimitMetrics
@@ -71,6 +73,10 @@ package final class GatewayMetrics: Sendable {
     /// Each of the present upstreams, with the limits that don't apply to it. One that is reached by http and by https
     /// has one set of series.
     var unused: [Destination.Server: (upstream: Destination, gauges: ControlGauges)] = [:]
+    /// The limits that apply to no authority of those that requests name.
+    var unusedByRequests = ControlGauges.all
+    /// Whether there was such an authority at the last page.
+    var hasRequested = false
   }
 
   /// - Parameters:
@@ -136,10 +142,11 @@ package final class GatewayMetrics: Sendable {
   /// - Parameters:
   ///   - refusals: The outcomes that follow from limits and access rules, by route.
   ///   - upstreams: Each with the gauges of all limits that any route sets there.
+  ///   - requested: The gauges of all limits that routes set at authorities that requests name.
   ///   - credentials: The names of the credentials that requests to upstreams get.
   func prepare(
     _ routes: [Route], refusals: [String: [GatewayOutcome]] = [:], upstreams: [Destination: ControlGauges] = [:],
-    credentials: [Destination: Set<String>] = [:], at now: MonotonicTime = .now
+    requested: ControlGauges = [], credentials: [Destination: Set<String>] = [:], at now: MonotonicTime = .now
   ) {
     func begin(_ outcomes: [GatewayOutcome], of route: String) {
       for outcome in outcomes { _ = requests.with(route, outcome.label) }
@@ -152,6 +159,7 @@ package final class GatewayMetrics: Sendable {
       departed.unused = upstreams.reduce(into: [:]) { unused, upstream in
         unused[upstream.key.server, default: (upstream.key, .all)].gauges.subtract(upstream.value)
       }
+      departed.unusedByRequests = ControlGauges.all.subtracting(requested)
       departed.upstreams.follow(Set(departed.unused.keys), at: now)
       drop(from: &departed, at: now)
       limits.follow(routes)
@@ -160,7 +168,7 @@ package final class GatewayMetrics: Sendable {
         begin(GatewayOutcome.ofRoutes, of: route.name)
         _ = failed.with(route.name)
         _ = series(of: route)
-        if route.upgrade != nil { tunnels.prepare(route.name) }
+        if route.tunnels != nil { tunnels.prepare(route.name) }
       }
       for (route, outcomes) in refusals { begin(outcomes, of: route) }
       // In one order, so that beyond the limit of destinations all instances count the same ones together.
@@ -235,11 +243,28 @@ package final class GatewayMetrics: Sendable {
     for family in [failed, retried, abandoned, repaired] { family.removeAll(gone) }
     coded.removeAll(gone)
     duration.removeAll(LabelChoice(["http_route"], expired.map { [$0] }))
+    let requested = followRequested(&departed, at: now)
     // Requests under way by an older configuration may still have set these gauges.
-    for (upstream, gauges) in departed.unused.values { client?.remove(gauges, of: upstream) }
+    for (server, (upstream, gauges)) in departed.unused {
+      let others = requested[server] == nil ? .all : departed.unusedByRequests
+      client?.remove(gauges.intersection(others), of: upstream)
+    }
+    for (server, upstream) in requested where departed.unused[server] == nil {
+      client?.remove(departed.unusedByRequests, of: upstream)
+    }
     for upstream in client?.forget(departed.upstreams.expired(at: now)) ?? [] {
       departed.upstreams.seen(upstream, at: now)
     }
+  }
+
+  /// Takes the authorities that requests have named. They come and go between configurations.
+  private func followRequested(_ departed: inout Departed, at now: MonotonicTime) -> [Destination.Server: Destination] {
+    let requested = Dictionary(authorities.items.map { ($0.server, $0) }) { first, _ in first }
+    if !requested.isEmpty || departed.hasRequested {
+      departed.upstreams.follow(Set(departed.unused.keys).union(requested.keys), at: now)
+    }
+    departed.hasRequested = !requested.isEmpty
+    return requested
   }
 
   func configurationLoaded(at time: Timestamp = .now) {

@@ -97,9 +97,9 @@ extension GatewayOutcome {
     if configuration.listeners.contains(where: { $0.clientsOfRequests != nil }) { refusals[""] = [.forbidden] }
     for route in configuration.routes {
       var own: [GatewayOutcome] = []
-      if route.clients != nil { own.append(.forbidden) }
+      if route.clients != nil || route.isRequested { own.append(.forbidden) }
       if route.auth != nil { own += [.unauthorized, .busy] }
-      if route.upgrade != nil || !route.limits.concurrency.isEmpty { own.append(.busy) }
+      if route.tunnels != nil || !route.limits.concurrency.isEmpty { own.append(.busy) }
       if !route.limits.rates.isEmpty { own.append(.rateLimited) }
       if route.bodyBytes != nil { own.append(.tooLarge) }
       refusals[route.name, default: []] += own

@@ -66,6 +66,7 @@ final class Servers: Sendable {
     } catch {
       throw ExporterError(error)
     }
+    gateway.listens(at: exporterListener.address, as: InheritedSockets.metricsName)
     sockets.closeRest()
   }
 

@@ -90,7 +90,24 @@ package struct Route: Sendable, Equatable {
   }
 
   /// Whether the base path of the upstream is known only when a request's upstream is.
-  var joinsBaseLate: Bool { upstreams.count > 1 }
+  var joinsBaseLate: Bool { upstreams.count > 1 || isRequested && !upstreams.isEmpty }
+
+  /// Whether requests say themselves where they go.
+  var isRequested: Bool {
+    switch action {
+    case .requested, .connect: true
+    case .upstream, .split, .redirect, .respond: false
+    }
+  }
+
+  /// Whether requests go to upstreams, those of the configuration or those that they name.
+  var forwards: Bool { isRequested || !upstreams.isEmpty }
+
+  /// The rule about the tunnels that requests may become; nil if they may not.
+  var tunnels: TunnelRule? {
+    guard case .connect(let rule) = action else { return upgrade }
+    return TunnelRule(protocols: [], idleTimeout: rule.idleTimeout, limit: rule.limit)
+  }
 }
 
 /// A value in place of the upstream's own in the Host field.

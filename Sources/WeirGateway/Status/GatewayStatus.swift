@@ -227,7 +227,7 @@ struct UpstreamNames {
 
   /// Where a route leads; empty for one that answers itself.
   func text(of route: Route) -> String {
-    var names: [String] = []
+    var names = route.isRequested ? ["as requested"] : []
     for name in route.upstreams.map({ name(of: $0) }) where !names.contains(name) { names.append(name) }
     return names.joined(separator: ", ")
   }

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 import Weir
 import WeirExporter
@@ -171,6 +172,30 @@ import WeirMetrics
     #expect(text.contains("weir_requests_started_total{server_address=\"a.test\",server_port=\"443\""))
     metrics.prepare([], upstreams: [b: .all], at: start.advanced(bySeconds: 700))
     #expect(registry.text().contains("weir_requests_started_total{server_address=\"b.test\""))
+  }
+
+  /// They come and go without a reload.
+  @Test func authoritiesThatAreForgottenLeaveThePage() throws {
+    let client = try MetricsMonitor(registry: registry)
+    let metrics = try GatewayMetrics(registry, client: client)
+    let start = MonotonicTime.now
+    let (a, b) = try (destination("a.test"), destination("b.test"))
+    let known = Mutex([a, b])
+    metrics.authorities.follow { known.withLock { $0 } }
+    metrics.prepare([], requested: .budget, at: start)
+    for authority in [a, b] {
+      client.destination(authority, availableRetries: 3)
+      client.destination(authority, entered: CircuitState.open)
+    }
+    let text = registry.text()
+    #expect(text.contains("weir_retry_budget_available{server_address=\"b.test\""))
+    #expect(!text.contains("weir_circuit_state{"))
+    known.withLock { $0 = [a] }
+    metrics.dropWhatIsGone(at: start.advanced(bySeconds: 1))
+    #expect(registry.text().contains("server_address=\"b.test\""))
+    metrics.dropWhatIsGone(at: start.advanced(bySeconds: 601))
+    #expect(!registry.text().contains("server_address=\"b.test\""))
+    #expect(registry.text().contains("server_address=\"a.test\""))
   }
 
   @Test func allInstancesCountTheSameUpstreamsTogether() throws {
