@@ -56,7 +56,7 @@ extension Route {
 
 extension RawClient {
   /// Asks for a tunnel.
-  func connect(to place: String, _ early: String = "", version: String = "1.1") {
+  func asksForTunnel(to place: String, _ early: String = "", version: String = "1.1") {
     send("CONNECT \(place) HTTP/\(version)\r\nHost: \(place)\r\n\r\n\(early)")
   }
 
