@@ -1,8 +1,8 @@
 internal import Synchronization
 package import WeirIO
 
-/// The addresses on which this process listens, to which a policy may refuse connections: so requests of others don't lead
-/// back into it. It outlives changes of the listeners, of which it is told.
+/// The addresses on which this process listens, to which a policy may refuse connections: so requests of others don't
+/// lead back into it. It outlives changes of the listeners, of which it is told.
 package final class ListeningAddresses: Sendable {
   private let places = Mutex<[String: [SocketAddress]]>([:])
 
@@ -13,8 +13,8 @@ package final class ListeningAddresses: Sendable {
     places.withLock { $0[part] = addresses }
   }
 
-  /// Whether a connection to the address would be one to this process. Without a host a listener takes what comes to any
-  /// address of the machine.
+  /// Whether a connection to the address would be one to this process. Without a host a listener takes what comes to
+  /// any address of the machine.
   func include(_ address: IPAddress, port: Int) -> Bool {
     let hosts = places.withLock { places in
       places.values.joined().filter { $0.port.map(Int.init) == port }.compactMap { IPAddress($0) }

@@ -33,8 +33,8 @@ extension Forwarding {
     outgoing?.route.authority != nil && failure?.transferFailure?.isDestinationRefused ?? false
   }
 
-  /// Answers a request that has failed at an authority. Returns false, and answers nothing, if the answer is the same as
-  /// for an upstream of the configuration.
+  /// Answers a request that has failed at an authority. Returns false, and answers nothing, if the answer is the same
+  /// as for an upstream of the configuration.
   func answersRequested(_ outcome: RequestOutcome) -> Bool {
     guard let route = outgoing?.route, route.authority != nil, let failure = failure?.transferFailure else {
       return false

@@ -34,8 +34,8 @@ extension Forwarding {
     tunnelGate = nil
   }
 
-  /// The upstream has switched to another protocol, or the connection for a CONNECT is there: tells the client. That is the
-  /// end of the request, its attempt, its slot and its timeout. What follows is the tunnel's.
+  /// The upstream has switched to another protocol, or the connection for a CONNECT is there: tells the client. That is
+  /// the end of the request, its attempt, its slot and its timeout. What follows is the tunnel's.
   func openTunnel(_ attempt: Attempt, _ head: ResponseHead) -> Flow {
     guard let outgoing, let gate = tunnelGate, let rule = outgoing.route.tunnels?.rule,
       exchange.upgrade(fields: tunnelFields(head, outgoing.route))

@@ -1,7 +1,7 @@
 import WeirTransport
 
-/// The gateway's own answer if there is no upstream's response to pass on. It names no host and no address but those that
-/// the client has asked for.
+/// The gateway's own answer if there is no upstream's response to pass on. It names no host and no address but those
+/// that the client has asked for.
 struct GatewayAnswer: Equatable, Sendable {
   let status: Int
   /// The text without its line end.

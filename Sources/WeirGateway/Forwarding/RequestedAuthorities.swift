@@ -20,8 +20,8 @@ final class RequestedAuthority: Sendable {
 /// The authorities to which requests have asked to go, with the plans for them. Shared by all workers, and kept through
 /// reloads.
 ///
-/// When there are too many, those that were asked for the longest time ago go, an eighth at once, but none with requests
-/// under way: a second state would give away its slots again.
+/// When there are too many, those that were asked for the longest time ago go, an eighth at once, but none with
+/// requests under way: a second state would give away its slots again.
 final class RequestedAuthorities: Sendable {
   private struct Entry {
     let authority: RequestedAuthority

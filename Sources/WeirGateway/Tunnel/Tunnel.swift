@@ -4,10 +4,9 @@ import WeirIO
 import WeirMetrics
 import WeirServer
 
-/// The bytes between a client and an upstream that have switched to another protocol, or to which a client has asked to be
-/// connected. It is what is left of a request that has been answered by 101, or by 200 to CONNECT: the exchange with the
-/// client, and the transfer that belongs to the upstream.
-/// Confined to their loop.
+/// The bytes between a client and an upstream that have switched to another protocol, or to which a client has asked to
+/// be connected. It is what is left of a request that has been answered by 101, or by 200 to CONNECT: the exchange with
+/// the client, and the transfer that belongs to the upstream. Confined to their loop.
 ///
 /// The exchange and the transfer keep it alive until the tunnel is over.
 final class Tunnel {

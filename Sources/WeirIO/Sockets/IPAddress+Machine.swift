@@ -1,8 +1,8 @@
 internal import Glibc
 
 extension IPAddress {
-  /// Whether what is sent to the address stays on this machine: it is in 127.0.0.0/8, or one of the machine's interfaces
-  /// has it at present.
+  /// Whether what is sent to the address stays on this machine: it is in 127.0.0.0/8, or one of the machine's
+  /// interfaces has it at present.
   package var isOfThisMachine: Bool {
     if case .v4(let number) = self, number >> 24 == 127 { return true }
     return Self.ofInterfaces.contains(self)

@@ -12,7 +12,7 @@ import WeirTestSupport
 
   private static func open(_ rig: GatewayRig, to port: Int) throws -> RawClient {
     let client = try rig.client()
-    client.asksForTunnel(to: place(port))
+    client.askTunnel(to: place(port))
     #expect(client.head().hasPrefix("HTTP/1.1 200 "))
     return client
   }
@@ -31,7 +31,7 @@ import WeirTestSupport
     let rig = try GatewayRig.proxy(.connect(server.port))
     #expect(rig.sample("weir_gateway_open_tunnels{route=\"r\"}") == 0)
     let client = try rig.client()
-    client.asksForTunnel(to: Self.place(server.port), "early", version: version)
+    client.askTunnel(to: Self.place(server.port), "early", version: version)
     let head = client.head()
     #expect(head.contains(" 200 "))
     for field in ["content-length", "transfer-encoding", "connection: upgrade", "via"] {
@@ -83,7 +83,7 @@ import WeirTestSupport
     let rig = try GatewayRig.proxy(route)
     for host in ["localhost", "127.0.0.1", "127.1", "[::ffff:127.0.0.1]"] {
       let client = try rig.client()
-      client.asksForTunnel(to: "\(host):\(server.port)")
+      client.askTunnel(to: "\(host):\(server.port)")
       let response = client.response()
       #expect(response?.status == 403)
       #expect(response?.text.contains("not public (loopback") == true, "\(response?.text ?? "")")
@@ -97,7 +97,7 @@ import WeirTestSupport
     let port = LoopbackPort.free()
     let rig = try GatewayRig(Configuration.proxy([.connect(port)], at: .loopback(port: UInt16(port))))
     let client = try rig.client()
-    client.asksForTunnel(to: Self.place(port))
+    client.askTunnel(to: Self.place(port))
     let response = client.response()
     #expect(response?.status == 403)
     #expect(response?.text.contains("itself listens on port \(port)") == true)
@@ -111,7 +111,7 @@ import WeirTestSupport
     route.retry.backoff = RouteBackoff(base: 0.001, maximum: 0.001)
     let rig = try GatewayRig.proxy(route)
     let client = try rig.client()
-    client.asksForTunnel(to: Self.place(dead))
+    client.askTunnel(to: Self.place(dead))
     let response = client.response()
     #expect(response?.status == 502)
     #expect(response?.text.hasPrefix("no tunnel to 127.0.0.1:\(dead): ") == true)
@@ -127,7 +127,7 @@ import WeirTestSupport
     if connectTimeout > 1 { route.timeout = .milliseconds(300) }
     let rig = try GatewayRig.proxy(route)
     let client = try rig.client()
-    client.asksForTunnel(to: Self.place(full.port))
+    client.askTunnel(to: Self.place(full.port))
     let response = client.response()
     #expect(response?.status == 504)
     #expect(response?.text == "no tunnel to 127.0.0.1:\(full.port) in time\n")
@@ -141,7 +141,7 @@ import WeirTestSupport
     let rig = try GatewayRig.proxy(route)
     func status() -> Int? {
       let client = try? rig.client()
-      client?.asksForTunnel(to: Self.place(dead))
+      client?.askTunnel(to: Self.place(dead))
       return client?.response()?.status
     }
     #expect(eventually { status() == 503 })
@@ -153,7 +153,7 @@ import WeirTestSupport
     #expect(rig.count("busy") == 0)
     let client = try Self.open(rig, to: server.port)
     let other = try rig.client()
-    other.asksForTunnel(to: Self.place(server.port))
+    other.askTunnel(to: Self.place(server.port))
     let response = other.response()
     #expect(response?.status == 503)
     #expect(response?.values("Retry-After") == ["1"])
@@ -169,7 +169,7 @@ import WeirTestSupport
     let server = try ScriptedServer(Script(.send("x"), .awaitEnd))
     let rig = try GatewayRig.proxy(.connect(full.port, server.port) { $0.limit = 1 })
     let client = try rig.client()
-    client.asksForTunnel(to: Self.place(full.port))
+    client.askTunnel(to: Self.place(full.port))
     #expect(eventually { rig.sample("weir_attempts_started_total", at: full.port) == 1 })
     client.reset()
     #expect(eventually { rig.count("cancelled") == 1 })
@@ -207,7 +207,7 @@ import WeirTestSupport
     client.send("x")
     #expect(client.text(1) == "y")
     let other = try rig.client()
-    other.asksForTunnel(to: Self.place(server.port))
+    other.askTunnel(to: Self.place(server.port))
     #expect(other.response()?.status == 503)
   }
 
@@ -227,7 +227,7 @@ import WeirTestSupport
     #expect(client.text(2) == "hi")
     // Another line comes first, so that none of the tunnel is there yet.
     let other = try rig.client()
-    other.asksForTunnel(to: Self.place(dead))
+    other.askTunnel(to: Self.place(dead))
     #expect(other.response()?.status == 502)
     #expect(eventually { (try? lines().count) == 1 })
     client.send("early")

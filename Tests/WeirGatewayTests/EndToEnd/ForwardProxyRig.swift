@@ -15,8 +15,6 @@ extension GatewayRig {
     return try GatewayRig(configuration, window: window)
   }
 
-  var port: Int { Int(gateway.address.port ?? 0) }
-
   /// The value of a sample of the destination at a port of the loopback.
   func sample(_ name: String, at port: Int, host: String = "127.0.0.1", _ labels: String = "") -> Double? {
     let rest = labels.isEmpty ? "" : ",\(labels)"
@@ -56,7 +54,7 @@ extension Route {
 
 extension RawClient {
   /// Asks for a tunnel.
-  func asksForTunnel(to place: String, _ early: String = "", version: String = "1.1") {
+  func askTunnel(to place: String, _ early: String = "", version: String = "1.1") {
     send("CONNECT \(place) HTTP/\(version)\r\nHost: \(place)\r\n\r\n\(early)")
   }
 
