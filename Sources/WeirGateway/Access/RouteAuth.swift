@@ -9,6 +9,8 @@ struct RouteAuth: Sendable, Equatable {
   var realm: String?
   /// Whether the upstream gets the credentials.
   var forwards = false
+  /// Whether the route's requests come by forward proxies alone, whose clients give Proxy-Authorization.
+  var isOfProxy = false
 }
 
 /// The gatekeepers of the present configuration: one for each set of rules, which all workers and all routes with these

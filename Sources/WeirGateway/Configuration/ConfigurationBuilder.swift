@@ -83,9 +83,13 @@ private struct ConfigurationBuilder {
     match(read, &route, given)
     if let redirect = read.redirect { route.action = .redirect(redirect) }
     if let response = read.response { route.action = .respond(response) }
-    if let reader = given["auth"] { warn(of: route, reader) }
-    if given.has("redirect") || given.has("respond") {
-      return read.redirect == nil && read.response == nil ? nil : route
+    if let connect = read.connect { route.action = .connect(connect) }
+    let senders = senders(of: route, takesOrigins: read.proxyKey(given) == nil)
+    if listenerNames != nil { read.compare(&route, with: senders, given) }
+    if let reader = given["auth"] { warn(of: route, from: senders, reader) }
+    if given.has("connect") { route.retry.warn(in: route, to: [], given) }
+    if given.has("redirect") || given.has("respond") || given.has("connect") {
+      return read.redirect == nil && read.response == nil && read.connect == nil ? nil : route
     }
     route.credential = credentials.name(given["credential"])
     route.fallback = fallback(read.fallback, given["fallback"])
@@ -126,7 +130,10 @@ private struct ConfigurationBuilder {
       return
     }
     let name = route.name.isEmpty ? nil : route.name
-    matches.append(ReadPlace(match: route.match, reader: value ?? given.reader, isImplied: value == nil, name: name))
+    matches.append(
+      ReadPlace(
+        match: route.match, targets: read.targets(given), reader: value ?? given.reader, isImplied: value == nil,
+        name: name))
   }
 
   /// A name, or a list of names.
@@ -150,14 +157,22 @@ private struct ConfigurationBuilder {
     }
   }
 
-  private func warn(of route: Route, _ reader: ConfigurationReader) {
+  /// The listeners by which a route's requests come.
+  ///
+  /// - Parameter takesOrigins: Whether they may come by others than forward proxies.
+  private func senders(of route: Route, takesOrigins: Bool) -> [ListenerSettings] {
+    listeners.filter { listener in
+      (route.match.listeners.isEmpty || route.match.listeners.contains(listener.name))
+        && (takesOrigins || listener.isForwardProxy)
+    }
+  }
+
+  private func warn(of route: Route, from senders: [ListenerSettings], _ reader: ConfigurationReader) {
     guard let auth = route.auth else { return }
     if auth.rules.hasMixedCosts {
       reader.warn("has hashes of different costs, which reveal user names by the time of an answer; use one cost")
     }
-    let plain = listeners.filter { listener in
-      listener.tls == nil && (route.match.listeners.isEmpty || route.match.listeners.contains(listener.name))
-    }
+    let plain = senders.filter { $0.tls == nil }
     guard let first = plain.first else { return }
     let more = plain.count > 1 ? " and \(plain.count - 1) more" : ""
     reader.warn(
@@ -176,6 +191,10 @@ private struct ConfigurationBuilder {
       given["splitBy"]?.report("needs several upstreams to split requests among")
       route.tls = tls
       return .upstream(upstream)
+    case .requested(let requested, let tls):
+      given["splitBy"]?.report("needs several upstreams to split requests among")
+      route.tls = tls
+      return .requested(requested)
     case .named(let name):
       given["splitBy"]?.report("needs several upstreams to split requests among")
       return named(name).map { .upstream($0) }
@@ -279,7 +298,7 @@ private struct ConfigurationBuilder {
 
   /// Reports routes that take the same requests, and warns of those that nothing reaches.
   private func compareMatches() {
-    let conflicts = RouteConflicts(matches.map(\.match))
+    let conflicts = RouteConflicts(matches.map { ($0.match, $0.targets) })
     for repetition in conflicts.repetitions {
       let match = matches[repetition.route].match
       let host = match.hosts.count > 1 ? repetition.host.map { " of host \($0)" } ?? "" : ""
@@ -314,6 +333,7 @@ private struct SharedKey<Value: Equatable> {
 /// A match that could be read, with its place in the file.
 private struct ReadPlace {
   let match: RouteMatch
+  let targets: RouteTargets
   /// The value of the match, or the route if it has none.
   let reader: ConfigurationReader
   let isImplied: Bool

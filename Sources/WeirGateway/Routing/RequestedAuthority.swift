@@ -1,4 +1,7 @@
+import WeirHTTP
 import WeirServer
+
+// The upstreams that requests to a forward proxy name by their targets.
 
 /// Why the target of a request to a forward proxy leads nowhere.
 enum TargetRefusal: Error, Equatable {
@@ -11,21 +14,45 @@ enum TargetRefusal: Error, Equatable {
 extension RequestedUpstream {
   /// The upstream that a request in absolute form names.
   func upstream(of head: RequestHead) throws(TargetRefusal) -> Upstream {
-    try Upstream(scheme ?? .http, requested: head.authority)
+    let isSecure = head.withTargetBytes { target in target.count > 5 && target.octets(0..<6).spells("https:") }
+    return try upstream(of: head.authority, isSecure: isSecure)
+  }
+
+  /// - Parameters:
+  ///   - authority: The host and port of the target.
+  ///   - isSecure: Whether the target's scheme is https.
+  func upstream(of authority: String, isSecure: Bool) throws(TargetRefusal) -> Upstream {
+    var authority = authority[...]
+    // An empty port is none (RFC 9110 §4.2.1).
+    if authority.hasSuffix(":") { authority.removeLast() }
+    let scheme = isSecure ? .https : scheme ?? .http
+    if scheme == .https, !isSecure, authority.hasSuffix(":80") { authority.removeLast(3) }
+    let upstream = try Upstream(scheme, requested: authority)
+    if isSecure, self.scheme == .http { throw .forbidden(upstream, "only http:// URLs are requested here") }
+    return try upstream.allowed(by: ports ?? [scheme.defaultPort])
   }
 }
 
 extension ConnectRule {
   /// The upstream of a tunnel, which is spoken to without TLS of our own.
-  func upstream(of authority: String) throws(TargetRefusal) -> Upstream { try Upstream(.http, requested: authority) }
+  ///
+  /// - Parameter authority: The target of the request, with a port.
+  func upstream(of authority: String) throws(TargetRefusal) -> Upstream {
+    try Upstream(.http, requested: authority[...]).allowed(by: ports)
+  }
 }
 
 extension Upstream {
-  fileprivate init(_ scheme: Scheme, requested authority: String) throws(TargetRefusal) {
+  fileprivate init(_ scheme: Scheme, requested authority: Substring) throws(TargetRefusal) {
     do {
-      try self.init(parsing: "\(scheme.rawValue)://\(authority)")
+      try self.init(scheme, authority: authority)
     } catch {
       throw .malformed("the target's authority is malformed: \(error.description)")
     }
+  }
+
+  fileprivate func allowed(by ports: Set<Int>) throws(TargetRefusal) -> Upstream {
+    guard ports.contains(port) else { throw .forbidden(self, "the port is not allowed") }
+    return self
   }
 }

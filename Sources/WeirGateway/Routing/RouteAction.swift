@@ -16,7 +16,30 @@ package enum RouteAction: Sendable, Equatable {
   case respond(RouteResponse)
 }
 
-/// The upstream that a request to a forward proxy names itself.
+/// The targets of requests that a route may take (RFC 9112 §3.2).
+enum RouteTargets {
+  /// All targets but those of CONNECT.
+  case all
+  /// Those in absolute form, at forward proxies.
+  case absolute
+  /// Those of CONNECT, at forward proxies.
+  case tunnels
+
+  /// Whether a route that takes these takes those of another one too.
+  func cover(_ others: RouteTargets) -> Bool { self == others || self == .all && others == .absolute }
+}
+
+extension RouteAction {
+  var targets: RouteTargets {
+    switch self {
+    case .requested: .absolute
+    case .connect: .tunnels
+    case .upstream, .split, .redirect, .respond: .all
+    }
+  }
+}
+
+/// The upstream that each request to a forward proxy names by its target.
 package struct RequestedUpstream: Sendable, Equatable {
   /// How it is spoken to; nil for the target's own scheme.
   package var scheme: Upstream.Scheme?

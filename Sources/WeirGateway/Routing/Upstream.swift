@@ -70,8 +70,13 @@ package struct Upstream: Sendable, Hashable {
     if rest.contains("#") { throw UpstreamProblem("must have no fragment; those are never sent") }
     let authority = rest.prefix { $0 != "/" }
     guard !authority.contains("@") else { throw UpstreamProblem("must have no user name or password") }
+    try self.init(scheme, authority: authority, basePath: rest[authority.endIndex...])
+  }
+
+  /// Reads `host[:port]`, and a base path behind it.
+  init(_ scheme: Scheme, authority: Substring, basePath path: Substring = "") throws(UpstreamProblem) {
     let (host, port) = try Self.hostAndPort(authority, of: scheme)
-    basePath = try Self.basePath(rest[authority.endIndex...])
+    basePath = try Self.basePath(path)
     let text = "\(scheme.rawValue)://\(Self.authority(host, port, of: scheme))/"
     guard URL(string: text) != nil else { throw UpstreamProblem("\(quoted(host)) is not a host name") }
     (self.scheme, self.host, self.port, self.origin) = (scheme, host, port, text)

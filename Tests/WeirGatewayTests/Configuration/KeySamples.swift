@@ -69,9 +69,10 @@ enum KeySamples {
 
   /// Other keys that have to be there for a key's whole range.
   private static let beside = [
-    "routes": [upstreams, credentials], "credentials": [route], "listeners": [route],
+    "routes": [upstreams, credentials, listeners], "credentials": [route], "listeners": [route],
     "upstreams": [route, credentials], "accessLog": [route], "trace": [route],
     "requestId": [route],
+    "routes.connect": hosted, "routes.upstream": hosted, "routes.destinationPolicy": hosted + ["connect: {}"],
     "routes.splitBy": ["name: a", "upstream: [{name: one}, {name: two}]"],
     "routes.replacePrefix": ["name: a", "upstream: 'http://h'", "match: {pathPrefix: /a}"],
     "routes.stripPrefix": ["name: a", "upstream: 'http://h'", "match: {pathPrefix: /a}"],
@@ -93,6 +94,8 @@ enum KeySamples {
     upstreams: [{name: one, endpoints: ["127.0.0.1:1"]}, {name: two, endpoints: ["127.0.0.1:2"]}]
     """
   private static let credentials = "credentials: [{name: one, bearer: a}]"
+  private static let listeners = "listeners: [{name: gateway, address: ':1', forwardProxy: true}]"
+  private static let hosted = ["name: a", "match: {host: h}"]
   private static let route = "routes: [{name: a, upstream: 'http://h'}]"
   private static let name = "name: one"
   private static let endpoints = "endpoints: ['127.0.0.1:1']"

@@ -156,7 +156,7 @@ import Testing
     ("match: {methods: [get]}", "2:23: routes[0].match.methods[0]: methods are case-sensitive; write GET"),
     ("match: {methods: ['a b']}", "2:23: routes[0].match.methods[0]: \"a b\" is not a method name"),
     ("match: {methods: [GET, GET]}", "2:28: routes[0].match.methods[1]: GET is already in this list"),
-    ("match: {methods: [CONNECT]}", "2:23: routes[0].match.methods[0]: the gateway refuses CONNECT in every route"),
+    ("match: {methods: [CONNECT]}", "2:23: routes[0].match.methods[0]: CONNECT is taken by routes with connect"),
     ("methods: [GET]", "2:5: routes[0].methods: unknown key; it belongs into match"),
     ("match: {headers: [a]}", "2:22: routes[0].match.headers: expected a mapping (key: value), found a list"),
     ("match: {headers: {}}", "2:22: routes[0].match.headers: holds 0 names; give 1 to 16"),
@@ -261,7 +261,7 @@ import Testing
     ),
     (
       "redirect: {port: 1}\n    upstream: http://h",
-      "3:15: routes[0].upstream: give only one of upstream, redirect and respond"
+      "3:15: routes[0].upstream: give only one of upstream, redirect, respond and connect"
     ),
   ])
   func redirects(line: String, expected: String) { #expect(problems(line) == [expected]) }
@@ -308,7 +308,7 @@ import Testing
     ),
     (
       "respond: {status: 200}\n    redirect: {port: 1}",
-      "3:15: routes[0].redirect: give only one of upstream, redirect and respond"
+      "3:15: routes[0].redirect: give only one of upstream, redirect, respond and connect"
     ),
   ])
   func responses(line: String, expected: String) { #expect(problems(line) == [expected]) }

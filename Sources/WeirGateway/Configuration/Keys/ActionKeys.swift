@@ -8,17 +8,19 @@ import WeirHTTP
 /// The value of `upstream` as it was read.
 enum ReadTarget {
   case url(Upstream, UpstreamTLS?)
+  /// The authority of each request's target.
+  case requested(RequestedUpstream, UpstreamTLS?)
   /// The name of an entry of `upstreams`.
   case named(ConfigurationReader)
   /// Several of them, each with its weight; nil in place of a name that could not be read.
   case split([(element: ConfigurationReader, name: ConfigurationReader?, weight: Int)])
 
   static let form: ConfigurationForm<ReadTarget> = {
-    let shape = ConfigurationShape.either([.named("URL or name", .text(nil)), withTLS.shape, list.shape])
+    let shape = ConfigurationShape.either([.named("URL or name", .text(nil)), mapping.shape, list.shape])
     return ConfigurationForm(shape) { reader in
       switch reader.node.content {
       case .sequence: return list.read(reader)
-      case .mapping: return withTLS.read(reader)
+      case .mapping: return mapping.read(reader)
       case .scalar(let scalar):
         if case .string(let text) = scalar.value, isName(text) { return .named(reader) }
         return url.read(reader).map { .url($0, nil) }
@@ -35,22 +37,41 @@ enum ReadTarget {
     $0.parse(Upstream.init(parsing:))
   }
 
-  private static let withTLS: ConfigurationForm<ReadTarget> = ConfigurationMapping(
-    ReadURL(), misplaced: ["name": "write upstream: NAME, or a list of names with weights"]
+  private static let mapping: ConfigurationForm<ReadTarget> = ConfigurationMapping(
+    ReadURL(),
+    misplaced: [
+      "name": "write upstream: NAME, or a list of names with weights", "ports": "it belongs into requested",
+      "scheme": "it belongs into requested, or into the URL",
+    ],
+    rules: [
+      .atMostOne(["url", "requested"]),
+      .missing(
+        "url", orElse: ["requested"],
+        "the URL that requests are sent to, such as http://127.0.0.1:9000, or an entry of upstreams"),
+    ]
   ) {
     Key(
       "url", url, \.upstream,
       """
       of a mapping: the same URL, if `tls` is needed too: `upstream: { url: https://10.0.0.7, tls: { serverName: \
       api.internal } }`
-      """,
-      missing: .required("the URL that requests are sent to, such as http://127.0.0.1:9000, or an entry of upstreams"))
+      """, missing: .words("this or `requested`"))
+    Key(
+      "requested", RequestedUpstream.form, \.requested,
+      """
+      of a mapping: the host and port of each request's target, at listeners with `forwardProxy` \
+      ([routes.md](routes.md#a-proxy-for-programs)): `upstream: { requested: { scheme: https } }`; `{}` for the defaults
+      """, missing: .words("this or `url`"))
     Key(
       "tls", UpstreamTLS.form, \.tls,
       "for `https://` only; files are named by absolute paths, are at most 1 MiB and in PEM")
   }.form { read, given in
-    if read.upstream?.scheme == .http { given.fitting("tls")?.report("needs an https:// upstream") }
-    return read.upstream.map { .url($0, read.tls) }
+    if read.upstream?.scheme == .http || read.requested?.scheme == .http {
+      given.fitting("tls")?.report("needs an https:// upstream")
+    }
+    guard given.has("requested") else { return read.upstream.map { .url($0, read.tls) } }
+    given["tls"]?.child("serverName")?.report("is of no use with requested, as each target names its own server")
+    return read.requested.map { .requested($0, read.tls) }
   }
 
   private static let list: ConfigurationForm<ReadTarget> = {
@@ -79,6 +100,7 @@ enum ReadTarget {
 
 private struct ReadURL {
   var upstream: Upstream?
+  var requested: RequestedUpstream?
   var tls: UpstreamTLS?
 }
 
@@ -226,19 +248,39 @@ extension DestinationPolicy {
     ("any", .allowed), ("publicOnly", .publicOnly), ("none", .refused),
   ]
 
-  static let form = mapping(ReadPolicy(), .required("one of \(words.map(\.word).joined(separator: ", "))"))
+  private static let otherwise = "one of \(words.map(\.word).joined(separator: ", "))"
+
+  static let form = mapping(ReadPolicy(), .required(otherwise)).form { read, _ in read.policy }
 
   /// The targets of probes. Without `otherwise` these are the public addresses besides those of `allow`.
-  static let formOfTargets = mapping(ReadPolicy(otherwise: .publicOnly), .own)
+  static let formOfTargets = mapping(ReadPolicy(otherwise: .publicOnly), .own).form { read, _ in read.policy }
 
-  private static func mapping(_ read: ReadPolicy, _ missing: Key<ReadPolicy>.Missing) -> ConfigurationForm<Self> {
+  /// The destinations of routes: as for probes if the requests name them, else with `otherwise`.
+  static let formOfRoutes: ConfigurationForm<ReadPolicy> = mapping(
+    ReadPolicy(), .words("required; `publicOnly` beside `requested` and `connect`")
+  ).form()
+
+  private static func mapping(
+    _ read: ReadPolicy, _ missing: Key<ReadPolicy>.Missing
+  ) -> ConfigurationMapping<ReadPolicy> {
     ConfigurationMapping(read) {
       Key("otherwise", .word(words), \.otherwise, "decides about addresses in neither list", missing: missing)
       Key("allow", networks, \.allow, "`10.1.0.0/16`, `2001:db8::/32`, or an address")
       Key("deny", networks, \.deny, "takes precedence over `allow`")
-    }.form { read, _ in
-      read.otherwise.flatMap { try? DestinationPolicy(allow: read.allow, deny: read.deny, otherwise: $0) }
     }
+  }
+
+  /// The policy of a route.
+  ///
+  /// - Parameter isOpen: Whether the route's requests name their destinations. Then only public ones are reached,
+  ///   unless the file says otherwise.
+  static func ofRoute(_ read: ReadPolicy?, _ reader: ConfigurationReader?, isOpen: Bool) -> Self {
+    guard var read, let reader else { return isOpen ? .publicOnly : .any }
+    if reader.child("otherwise") == nil {
+      if isOpen { read.otherwise = .publicOnly } else { reader.report("is missing; \(otherwise)", key: "otherwise") }
+    }
+    // Without a policy there is a problem.
+    return read.policy ?? .any
   }
 
   private static let networks = ConfigurationForm.list(
@@ -251,8 +293,13 @@ extension DestinationPolicy {
   ).called("list of networks")
 }
 
-private struct ReadPolicy {
+/// A policy as it was read.
+struct ReadPolicy {
   var otherwise: DestinationPolicy.Otherwise?
   var allow: [String] = []
   var deny: [String] = []
+
+  fileprivate var policy: DestinationPolicy? {
+    otherwise.flatMap { try? DestinationPolicy(allow: allow, deny: deny, otherwise: $0) }
+  }
 }

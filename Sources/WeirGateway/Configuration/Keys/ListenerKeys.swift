@@ -53,6 +53,12 @@ extension ListenerSettings {
       "clients", ClientRules.form, \.clients,
       "which clients may use the listener ([limits.md](limits.md#access)): `clients: { allow: [10.0.0.0/8, unix] }`",
       missing: .words("all clients"))
+    Key(
+      "forwardProxy", .boolean, \.isForwardProxy,
+      """
+      `true`: programs may use the listener as their proxy ([listeners.md](listeners.md#a-proxy-for-programs)), as \
+      far as routes with `requested` or `connect` let them. Credentials of `auth` are `Proxy-Authorization` here
+      """)
     Key("timeouts", timeouts, in: \.limits, "how long is waited for a client")
     Key("tls", ListenerTLS.form, \.tls, "clients speak TLS here ([listeners.md](listeners.md#tls))")
     Key("limits", sizes, in: \.limits, "sizes in bytes")
@@ -104,6 +110,7 @@ extension ListenerSettings {
     for key in ListenerTLS.mapping.keys.map(\.name) + ["certificate", "key"] { hints[key] = "it belongs into tls" }
     for key in ["allow", "deny"] { hints[key] = "it belongs into clients" }
     hints["auth"] = "it belongs into the routes it is meant for"
+    for key in ["requested", "connect"] { hints[key] = "it belongs into routes, which name the listener in match" }
     for key in ["port", "host"] { hints[key] = "give address, such as 127.0.0.1:8080" }
     return hints
   }()

@@ -67,7 +67,8 @@ struct ReadMatch {
 
   private static let misplaced = Dictionary(
     uniqueKeysWithValues: [
-      "name", "redirect", "replacePrefix", "respond", "responseHeaders", "rewriteHost", "stripPrefix", "timeout",
+      "connect", "name", "redirect", "replacePrefix", "respond", "responseHeaders", "rewriteHost", "stripPrefix",
+      "timeout",
       "upstream",
     ].map { ($0, "it belongs into the route") })
 
@@ -92,7 +93,7 @@ struct ReadMatch {
       0...Int.max, "methods", empty: "holds no method; leave the key out to match every method")
     for element in list ?? [] {
       guard let method = ConfigurationForm.method.read(element) else { continue }
-      if KnownMethod(method).isConnect(method) { element.report("the gateway refuses CONNECT in every route") }
+      if KnownMethod(method).isConnect(method) { element.report("CONNECT is taken by routes with connect") }
       if !methods.insert(method).inserted { element.report("\(method) is already in this list") }
     }
     return methods

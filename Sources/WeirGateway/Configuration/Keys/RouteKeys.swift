@@ -7,6 +7,8 @@ struct ReadRoute {
   var route = Route(name: "", action: .respond(RouteResponse(status: 200)))
   var redirect: RouteRedirect?
   var response: RouteResponse?
+  var connect: ConnectRule?
+  var policy: ReadPolicy?
   var target: ReadTarget?
   var splitBy: RequestKey?
   var fallback: ReadFallback?
@@ -29,10 +31,11 @@ struct ReadRoute {
   static let mapping = ConfigurationMapping(
     ReadRoute(), misplaced: misplaced,
     rules: [
-      .atMostOne(["upstream", "redirect", "respond"]),
+      .atMostOne(["upstream", "redirect", "respond", "connect"]),
       .excludes(["redirect", "respond"], ofUpstreams, "which sends nothing to an upstream"),
+      .excludes(["connect"], ConnectRule.excluded, "which passes on bytes as they come"),
       .missing(
-        "upstream", orElse: ["redirect", "respond"],
+        "upstream", orElse: ["redirect", "respond", "connect"],
         "the URL that requests are sent to, such as http://127.0.0.1:9000, or an entry of upstreams"),
     ]
   ) { sections.flatMap(\.keys) }
@@ -54,7 +57,10 @@ struct ReadRoute {
     for key in ["basicUsers", "bearerTokens", "forward", "realm"] { hints[key] = "it belongs into auth" }
     for key in ["allow", "deny"] { hints[key] = "it belongs into clients" }
     for key in ["backoff", "causes", "idempotencyKey", "keptBytes"] { hints[key] = "it belongs into retry" }
+    hints["forwardProxy"] = "it belongs into a listener"
     hints["obey"] = "it belongs into pace"
+    hints["ports"] = "it belongs into connect, or into requested"
+    hints["requested"] = "it belongs into upstream"
     hints["status"] = "it belongs into redirect or respond"
     hints["tls"] = "it belongs into upstream, beside url, or into an entry of upstreams"
     hints["retryBudget"] = "write retry: { budget: … }, or give it to an entry of upstreams"
@@ -111,14 +117,20 @@ struct ReadRoute {
       `http://host:port/base` or `https://…`; no query, no user name. The base goes before the path. Or the name of an \
       entry of `upstreams`, or a list of \(UpstreamSplit.counts.lowerBound) to \(UpstreamSplit.counts.upperBound) of \
       `{ name, weight }` ([upstreams.md](upstreams.md))
-      """, missing: .words("this, `redirect` or `respond`"))
+      """, missing: .words("this, `redirect`, `respond` or `connect`"))
     Key(
       "redirect", RouteRedirect.form, \.redirect,
       "answers with another location ([routes.md](routes.md)): `redirect: { scheme: https }`",
-      missing: .words("this, `upstream` or `respond`"))
+      missing: .words("one of the four"))
     Key(
       "respond", RouteResponse.form, \.response,
-      "answers with a fixed response: `respond: { status: 404 }`", missing: .words("this, `upstream` or `redirect`"))
+      "answers with a fixed response: `respond: { status: 404 }`", missing: .words("one of the four"))
+    Key(
+      "connect", ConnectRule.form, \.connect,
+      """
+      makes the tunnels that clients ask for by CONNECT at listeners with `forwardProxy` \
+      ([routes.md](routes.md#a-proxy-for-programs)): `connect: { ports: [443, 8443] }`; `{}` for the defaults
+      """, missing: .words("one of the four"))
   }
 
   @KeyList<ReadRoute> private static var upstreams: [Key<ReadRoute>] {
@@ -182,11 +194,11 @@ struct ReadRoute {
       "without a byte from the upstream, while the client is not what is slow: 504, or a response that breaks off",
       missing: .words("the upstream's; of streams \(streamSilence)"))
     Key(
-      "destinationPolicy", DestinationPolicy.form, \.route.destinationPolicy,
+      "destinationPolicy", DestinationPolicy.formOfRoutes, \.policy,
       """
       which of the upstream's addresses may be connected to: `destinationPolicy: { otherwise: publicOnly, allow: \
       [10.1.0.0/16] }`
-      """)
+      """, missing: .words("any; the public ones beside `requested` and `connect`"))
   }
 
   /// The time of a whole request.
@@ -256,6 +268,9 @@ struct ReadRoute {
   // MARK: Keys together
 
   private mutating func check(_ given: ConfigurationGiven) {
+    route.destinationPolicy = DestinationPolicy.ofRoute(
+      policy, given["destinationPolicy"], isOpen: proxyKey(given) != nil)
+    checkForwardProxy(given)
     let path = route.match.path
     if let prefix = given.fitting("redirect")?.child("prefix"), !path.isPrefix { prefix.report(Self.needsPrefix) }
     if let replace = given.fitting("replacePrefix"), !path.isPrefix { replace.report(Self.needsPrefix) }
