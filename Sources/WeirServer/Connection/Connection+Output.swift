@@ -94,11 +94,9 @@ extension Connection {
     responseEnded()
   }
 
-  /// Sends the head of the response 101. From now on both sides are streams of bytes.
-  func upgrade(_ fields: ResponseFields) {
-    output.bytes.append("HTTP/1.1 101 Switching Protocols\r\n")
-    output.bytes.append(contentsOf: fields.bytes)
-    output.bytes.append("Connection: upgrade\r\n\r\n")
+  /// Sends the head of the response 101, or 200 to CONNECT. From now on both sides are streams of bytes.
+  func beginTunnel(_ status: Int, _ fields: ResponseFields) {
+    OutgoingHead.writeTunnel(status, fields, to: &output.bytes)
     machine.beginTunnel()
     noteAppended()
     scheduleFlush()

@@ -1,9 +1,9 @@
 internal import WeirIO
 
-// The tunnel that a connection becomes by the response 101 (RFC 9110 §7.8). The sides of the request and the response
-// are then the client's stream and ours; a reader takes the client's as it takes a body.
+// The tunnel that a connection becomes by the response 101 (RFC 9110 §7.8), or 200 to CONNECT (§9.3.6). The sides of the
+// request and the response are then the client's stream and ours; a reader takes the client's as it takes a body.
 extension ConnectionMachine {
-  /// The head of the response 101 is buffered. Input that has come behind the request waits for the reader.
+  /// The head of that response is buffered. Input that has come behind the request waits for the reader.
   mutating func beginTunnel() {
     phase = .tunnel
     (request, response, reader) = (.arriving, .begun, .none)

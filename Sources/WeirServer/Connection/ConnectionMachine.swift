@@ -66,7 +66,7 @@ struct ConnectionMachine {
     case open
     /// The sending side is closed, and what comes is discarded.
     case lingering
-    /// After the response 101 both sides are streams of bytes, which end one by one.
+    /// After the response 101, or 200 to CONNECT, both sides are streams of bytes, which end one by one.
     case tunnel
     case closed
   }
@@ -317,6 +317,8 @@ extension ConnectionMachine {
     response = .pending
     reader = .none
     request = .arriving
+    // Bytes behind a CONNECT are for its tunnel. If none is made, they must not be read as a request.
+    if head.form == .authority { isPersistent = false }
     if head.bodyLength.isEmpty {
       var position = 0
       _ = parser.next([UInt8]().span, at: &position)  // the body's end, which takes no input

@@ -73,17 +73,17 @@ extension Exchange {
     return connection.isResponseRetractable
   }
 
-  /// Answers 101: the connection is a tunnel from now on. `fields` have the Upgrade field; the server adds Connection.
+  /// Makes the connection a tunnel from now on: answers 101, where `fields` have the Upgrade field and the server adds
+  /// Connection; or 200 to CONNECT, whose client may speak HTTP/1.0.
   ///
   /// ``bodyReader``, which is to be set next, gets the client's bytes, and `didEnd` when the client ends its side.
   /// ``write(_:)`` sends bytes, and ``end()`` ends our side. The exchange ends once both sides
   /// have, or by ``close()``, ``abort()`` or the client. Returns false if there is no such connection.
-  package func upgrade(fields: ResponseFields) -> Bool {
-    guard case .none = responseState, head.version == .http11, let connection, connection.machine.phase == .open else {
-      return false
-    }
+  package func upgrade(status: Int = 101, fields: ResponseFields) -> Bool {
+    let isAsked = head.form == .authority ? status == 200 : status == 101 && head.version == .http11
+    guard case .none = responseState, isAsked, let connection, connection.machine.phase == .open else { return false }
     responseState = .begun(.tunnel, remaining: .max)
-    connection.upgrade(fields)
+    connection.beginTunnel(status, fields)
     return true
   }
 
@@ -101,7 +101,7 @@ extension Exchange {
     guard case .begun(let response, let remaining) = responseState, let connection else { return }
     if case .length = response.framing, response.hasBody, remaining > 0 { return abort() }
     responseState = .ended
-    if response.status == 101 { return connection.endTunnelOutput() }
+    if response.isTunnel { return connection.endTunnelOutput() }
     if response.framing == .chunked, response.hasBody { connection.writeLastChunk() }
     connection.endResponse()
   }

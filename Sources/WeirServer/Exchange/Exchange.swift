@@ -19,7 +19,7 @@ package final class Exchange {
 
   /// Takes the body as it arrives. Reading begins, and `Expect: 100-continue` is answered, when this is set. Without a
   /// body, `didEnd` comes at once. If no reader is set, the body is discarded once the response has ended. After
-  /// ``upgrade(fields:)`` the reader takes the bytes of the tunnel.
+  /// ``upgrade(status:fields:)`` the reader takes the bytes of the tunnel.
   @exclusivity(unchecked) package var bodyReader: (any BodyReader)? {
     didSet { readerChanged() }
   }

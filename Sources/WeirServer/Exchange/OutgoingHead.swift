@@ -35,8 +35,10 @@ struct OutgoingHead {
     }
   }
 
-  /// The head of the response 101, behind which both sides are streams of bytes.
+  /// The head of a response behind which both sides are streams of bytes: 101, or 200 to CONNECT.
   static let tunnel = OutgoingHead(status: 101, framing: .close, hasBody: true)
+
+  var isTunnel: Bool { status == Self.tunnel.status }
 
   private init(status: Int, framing: Framing, hasBody: Bool) {
     (self.status, self.framing, self.hasBody) = (status, framing, hasBody)
@@ -70,6 +72,13 @@ struct OutgoingHead {
     writeStatusLine(status, to: &output)
     output.append(contentsOf: fields.bytes)
     output.append("\r\n")
+  }
+
+  /// Writes the head of a response that makes a tunnel. One to CONNECT says nothing of a body (RFC 9110 §9.3.6).
+  static func writeTunnel(_ status: Int, _ fields: ResponseFields, to output: inout [UInt8]) {
+    writeStatusLine(status, to: &output)
+    output.append(contentsOf: fields.bytes)
+    output.append(status == 101 ? "Connection: upgrade\r\n\r\n" : "\r\n")
   }
 
   /// The status line says HTTP/1.1 whatever version the request had (RFC 9110 §2.5).

@@ -165,7 +165,8 @@ struct HeadParser {
   }
 
   private mutating func finish() throws(RequestRefusal) -> RequestHead {
-    head.bodyLength = try framing.bodyLength(version: head.version, limit: limits.bodyBytes)
+    head.bodyLength = try framing.bodyLength(
+      version: head.version, limit: limits.bodyBytes, opensTunnel: head.form == .authority)
     head.fields.mayNameFields = framing.namesFields
     head.keepsAlive = framing.keepsAlive(version: head.version)
     // RFC 9110 §10.1.1: HTTP/1.0 ignores the expectation, and without a body there is nothing to continue with.

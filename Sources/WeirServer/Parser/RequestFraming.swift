@@ -31,8 +31,17 @@ struct RequestFraming {
   }
 
   /// The body's length, to be asked once all fields have been taken in.
-  func bodyLength(version: RequestHead.Version, limit: Int64?) throws(RequestRefusal) -> BodyLength {
+  ///
+  /// - Parameter opensTunnel: Whether the request is a CONNECT: what follows its head is for the tunnel
+  ///   (RFC 9110 §9.3.6).
+  func bodyLength(
+    version: RequestHead.Version, limit: Int64?, opensTunnel: Bool
+  ) throws(RequestRefusal) -> BodyLength {
     if version == .http11, host == nil { throw .badRequest("a request of HTTP/1.1 needs a Host field") }
+    if opensTunnel {
+      guard !hasCodings, contentLength ?? 0 == 0 else { throw .badRequest("CONNECT has no body") }
+      return .none
+    }
     if hasCodings {
       guard contentLength == nil else { throw .badRequest("Content-Length and Transfer-Encoding exclude each other") }
       guard version == .http11 else { throw .badRequest("HTTP/1.0 knows no Transfer-Encoding") }

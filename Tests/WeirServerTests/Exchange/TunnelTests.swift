@@ -207,6 +207,76 @@ import WeirTestSupport
     #expect(other.read(until: "\r\n\r\n") == Self.head)
   }
 
+  // MARK: CONNECT
+
+  private static let connect = "CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n"
+
+  /// Python's http.client asks in HTTP/1.0.
+  @Test(
+    arguments: [
+      connect, "CONNECT a:443 HTTP/1.0\r\n\r\n",
+      "CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\nExpect: 100-continue\r\nContent-Length: 0\r\n\r\n",
+    ])
+  func aTunnelIsConnected(request: String) async throws {
+    let rig = try ServerRig { exchange in
+      guard exchange.upgrade(status: 200, fields: ["Via": "1.1 weir"]) else { return exchange.respond(status: 500) }
+      exchange.bodyReader = Echo(exchange)
+    }
+    let client = try rig.client()
+    client.send(request + "early")
+    #expect(client.read(until: "early") == "HTTP/1.1 200 OK\r\nVia: 1.1 weir\r\n\r\nearly")
+    client.send(Self.get)
+    #expect(client.read(until: "\r\n\r\n") == Self.get)
+    client.endSending()
+    #expect(client.readToEnd() == ("", .end))
+    #expect(try await rig.waitForConnections { $0 == 0 })
+  }
+
+  /// More than the server reads ahead.
+  @Test func bytesWaitForTheTunnel() async throws {
+    let asked = Pending()
+    let rig = try ServerRig { asked.append($0.bound) }
+    let client = try rig.client()
+    let early = String(repeating: "0123456789abcde\n", count: 4_000)
+    client.send(Self.connect + early)
+    let begun = Events()
+    #expect(
+      await soon {
+        rig.server.loop.run {
+          guard let exchange = asked.take()?.value else { return }
+          if exchange.upgrade(status: 200, fields: [:]) { begun.append("begun") }
+          exchange.bodyReader = Echo(exchange)
+        }
+        return begun.all == ["begun"]
+      })
+    client.endSending()
+    #expect(client.readToEnd() == ("HTTP/1.1 200 OK\r\n\r\n" + early, .end))
+  }
+
+  /// What follows was meant for the tunnel, and is no request.
+  @Test func aRefusedTunnelIsTheConnectionsLastRequest() throws {
+    let rig = try ServerRig { exchange in
+      #expect(!exchange.upgrade(fields: [:]))
+      exchange.respond(status: 403)
+    }
+    let client = try rig.client()
+    client.send(Self.connect + Self.get)
+    let (text, ending) = client.readToEnd()
+    #expect(text.hasPrefix("HTTP/1.1 403 Forbidden\r\n"))
+    #expect(text.contains("Connection: close\r\n"))
+    #expect(text.ranges(of: "HTTP/1.1").count == 1)
+    #expect(ending == .end)
+  }
+
+  @Test func only200ConnectsAndOnlyCONNECTGetsIt() throws {
+    let rig = try ServerRig { exchange in
+      let isConnect = exchange.head.method == "CONNECT"
+      exchange.respond(status: exchange.upgrade(status: isConnect ? 204 : 200, fields: [:]) ? 500 : 403)
+    }
+    #expect(try rig.client().status(of: Self.connect) == 403)
+    #expect(try rig.client().status(of: Self.get) == 403)
+  }
+
   @Test func aClientOfHTTP10HasNoTunnel() throws {
     let client = try echoing().client()
     #expect(client.status(of: "GET / HTTP/1.0\r\n\r\n") == 426)
