@@ -11,6 +11,9 @@ struct RouteAuth: Sendable, Equatable {
   var forwards = false
   /// Whether the route's requests come by forward proxies alone, whose clients give Proxy-Authorization.
   var isOfProxy = false
+
+  /// Whether the client's Authorization is for the route alone.
+  var takesAuthorization: Bool { !forwards && !isOfProxy }
 }
 
 /// The gatekeepers of the present configuration: one for each set of rules, which all workers and all routes with these

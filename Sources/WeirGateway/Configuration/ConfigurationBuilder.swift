@@ -102,7 +102,8 @@ private struct ConfigurationBuilder {
       upstream.report("is its own fallback")
     }
     if let upstream = route.upstream { compare(route, upstream, given) }
-    route.retry.warn(in: route, to: route.upstreams.map(entry), given)
+    let requested: [NamedUpstream?] = if case .requested = action { [nil] } else { [] }
+    route.retry.warn(in: route, to: requested + route.upstreams.map(entry), given)
     credentials.compare(route, given, entry: entry)
     return route
   }

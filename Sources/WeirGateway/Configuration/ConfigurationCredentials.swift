@@ -73,6 +73,7 @@ struct ConfigurationCredentials {
       names.append(entry(upstream)?.credential)
       own.removeLast()
     }
+    if case .requested = route.action { names.append(route.credential) }
     names += own.map { route.credential ?? entry($0)?.credential }
     let credentials = names.map { $0.flatMap { known[$0] } }
     if let reader = given["credential"], route.credential != nil {

@@ -23,12 +23,23 @@ extension Forwarding {
     return false
   }
 
+  /// Whether a CONNECT has come to a forward proxy, or the request is none. If not, it has been answered.
+  func makesTunnels(_ method: String) -> Bool {
+    guard knownMethod.isConnect(method), !context.isForwardProxy || exchange.head.form != .authority else {
+      return true
+    }
+    answer(.connectRefused, as: .refused)
+    return false
+  }
+
   /// Whether the request has valid credentials, if its route asks for them. If not, it has been answered, or it waits.
   func isAuthenticated(for access: RouteAccess) -> Bool {
     guard let gatekeeper = access.gatekeeper, !isAuthenticated else { return true }
+    // All requests that come to a forward proxy give a proxy's credentials (RFC 9110 §11.7).
+    let name = context.isForwardProxy ? "Proxy-Authorization" : "Authorization"
     // The exchange keeps this request as long as its client stays.
     let verdict = gatekeeper.admit(
-      exchange.head.fields.combined("Authorization"), of: limitedAddress, on: exchange.loop
+      exchange.head.fields.combined(name), of: limitedAddress, on: exchange.loop
     ) { [weak self] verdict in
       self?.isJudged(verdict, for: access)
     }
@@ -53,7 +64,8 @@ extension Forwarding {
       isAuthenticated = true
       user = name
       return true
-    case .denied: answer(.unauthorized(access.challenges), as: .unauthorized)
+    case .denied:
+      answer(.unauthorized(access.challenges, isForProxy: context.isForwardProxy), as: .unauthorized)
     case .barred(let seconds): answer(.tooManyPasswords(seconds: seconds), as: .unauthorized)
     case .busy: answer(.tooManyChecks, as: .busy)
     }
@@ -108,6 +120,7 @@ extension Forwarding: LimitedRequest {
 
 extension Forwarding: RequestSender {
   var listener: [UInt8] { context.name }
+  var isForwardProxy: Bool { context.isForwardProxy }
 }
 
 /// The access rules of a route, prepared.

@@ -50,7 +50,8 @@ extension Forwarding {
     ownAnswer = answer
     var fields = WeirServer.ResponseFields()
     if let seconds = answer.retryAfter { fields.add("Retry-After", String(seconds)) }
-    for challenge in answer.challenges { fields.add("WWW-Authenticate", challenge) }
+    let challengeName = answer.status == 407 ? "Proxy-Authenticate" : "WWW-Authenticate"
+    for challenge in answer.challenges { fields.add(challengeName, challenge) }
     if let codings = answer.acceptedCodings { fields.add("Accept-Encoding", codings) }
     if let refusal = answer.refusal {
       fields.add("X-No-Retry", refusal.kind)

@@ -109,8 +109,7 @@ final class Forwarding {
   }
 
   func start(method name: String, _ head: RequestHead) {
-    guard isAllowed(by: context.clients) else { return }
-    if knownMethod.isConnect(name) { return answer(.connectRefused, as: .refused) }
+    guard isAllowed(by: context.clients), makesTunnels(name) else { return }
     let bodyLength = head.bodyLength
     head.withAuthorityBytes { authority in
       if !context.serves(authority, exchange) { return answer(.misdirected, as: .refused) }

@@ -87,8 +87,9 @@ struct GatewayAnswer: Equatable, Sendable {
     isTrace ? GatewayAnswer(501, "this gateway does not answer TRACE") : GatewayAnswer(200, "this is the gateway")
   }
 
-  static func unauthorized(_ challenges: [String]) -> GatewayAnswer {
-    GatewayAnswer(401, "valid credentials are needed", challenges: challenges)
+  /// - Parameter isForProxy: Whether the credentials are those of a forward proxy's client.
+  static func unauthorized(_ challenges: [String], isForProxy: Bool = false) -> GatewayAnswer {
+    GatewayAnswer(isForProxy ? 407 : 401, "valid credentials are needed", challenges: challenges)
   }
 
   /// The answer to a client that has given too many wrong passwords, and may try again after so many seconds.

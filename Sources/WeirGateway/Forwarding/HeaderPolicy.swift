@@ -87,7 +87,7 @@ final class HeaderPolicy: Sendable {
   ) {
     let rules = route.headers.leavingOut(credential)
     // Credentials for the route are none of the upstream's business.
-    let credentials = route.auth?.forwards == false ? ["Authorization"] : []
+    let credentials = route.auth?.takesAuthorization == true ? ["Authorization"] : []
     let own = (rules.set.map(\.name) + rules.remove + credentials).map { Array(FieldSyntax.lowercased($0).utf8) }
     let ruled = own + (credential.map { [$0.map(\.lowercased)] } ?? [])
     var first = HeaderBlock()

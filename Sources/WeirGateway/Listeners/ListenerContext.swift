@@ -17,6 +17,8 @@ final class ListenerContext: Sendable {
   private let forwardsCertificates: Bool
   /// Whether clients speak TLS.
   let isSecure: Bool
+  /// Whether clients may use the listener as their proxy.
+  let isForwardProxy: Bool
   let name: [UInt8]
   /// The name as a member of an access line.
   let accessMember: [UInt8]
@@ -28,6 +30,7 @@ final class ListenerContext: Sendable {
     clients = settings.clientsOfRequests
     field = settings.clientAddress
     isSecure = settings.tls != nil
+    isForwardProxy = settings.isForwardProxy
     forward = settings.tls?.forward ?? ListenerTLS.Forwarding()
     forwardsCertificates = !forward.names.isEmpty
     name = Array(settings.name.utf8)
@@ -44,12 +47,12 @@ final class ListenerContext: Sendable {
     return channel.facts(as: forward, like: facts)
   }
 
-  /// Whether the certificate that a client was shown is for the host that it asks for, unless names don't matter or it
-  /// names none.
+  /// Whether the certificate that a client was shown is for the host that it asks for, unless names don't matter, it
+  /// names none, or its target leads beyond a forward proxy, whose certificate it was.
   func serves(_ authority: UnsafeRawBufferPointer, _ exchange: Exchange) -> Bool {
-    guard isSecure, !authority.isEmpty, let channel = exchange.channel as? TLSChannel, channel.hasStrictNames else {
-      return true
-    }
+    guard isSecure, !authority.isEmpty, let channel = exchange.channel as? TLSChannel, channel.hasStrictNames,
+      !isForwardProxy || exchange.head.form == .origin
+    else { return true }
     let host = authority.prefix(RequestAuthority.hostLength(authority.bindMemory(to: UInt8.self).span))
     return channel.serves(String(decoding: host, as: UTF8.self))
   }

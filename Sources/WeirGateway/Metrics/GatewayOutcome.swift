@@ -11,9 +11,9 @@ enum GatewayOutcome: Hashable, Sendable {
   case busy
   /// A rate limit of the route is reached: 429.
   case rateLimited
-  /// The client's network may not use the listener or the route: 403.
+  /// The client's network may not use the listener or the route, or a forward proxy may not go to the target: 403.
   case forbidden
-  /// The request has no valid credentials: 401, or 429 after too many wrong passwords.
+  /// The request has no valid credentials: 401, 407 by a forward proxy, or 429 after too many wrong passwords.
   case unauthorized
   /// The request's body is larger than the route takes: 413.
   case tooLarge

@@ -116,10 +116,13 @@ protocol RequestSender {
   /// The name of the listener by which the request came.
   var listener: [UInt8] { get }
   var client: ClientAddress { get }
+  /// Whether that listener is a forward proxy.
+  var isForwardProxy: Bool { get }
 }
 
 /// A sender that no condition holds for, but those that name none.
 struct UnknownSender: RequestSender {
   var listener: [UInt8] { [] }
   var client: ClientAddress { .unix }
+  var isForwardProxy: Bool { false }
 }

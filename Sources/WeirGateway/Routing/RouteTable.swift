@@ -24,10 +24,17 @@ package struct RouteTable: Sendable {
 
   package let routes: [Route]
   private let index: RouteIndex
+  /// The routes for targets in absolute form at forward proxies.
+  private let proxied: RouteIndex
+  /// The routes for CONNECT at forward proxies.
+  private let tunnels: RouteIndex
 
   package init(_ routes: [Route]) {
     self.routes = routes
-    index = RouteIndex(routes)
+    index = RouteIndex(routes, for: [.all])
+    let hasProxied = routes.contains { $0.action.targets == .absolute }
+    proxied = hasProxied ? RouteIndex(routes, for: [.all, .absolute]) : index
+    tunnels = RouteIndex(routes, for: [.tunnels])
   }
 
   /// Decides about a request of a sender of whom nothing is known. For MeasureDecisions: the generic function is slower from
@@ -53,22 +60,34 @@ package struct RouteTable: Sendable {
     from sender: some RequestSender = UnknownSender()
   ) -> Decision {
     guard !target.isEmpty else { return .badTarget("the target is empty") }
-    if target[0] == .slash { return decide(method, hostOf: host, originForm: target, fields, sender) }
-    if target.count == 1, target[0] == UInt8(ascii: "*") { return decide(method, serverOf: host, fields, sender) }
+    if target[0] == .slash { return decide(method, hostOf: host, originForm: target, fields, sender, index) }
+    if target.count == 1, target[0] == UInt8(ascii: "*") {
+      return decide(method, serverOf: host, fields, sender, index)
+    }
     guard let authority = Self.authority(ofAbsoluteForm: target) else {
+      if sender.isForwardProxy, method.equals("CONNECT") { return decide(method, tunnelTo: target, fields, sender) }
       return .badTarget("the target must begin with /")
     }
+    let index = sender.isForwardProxy ? proxied : self.index
     let rest = target.extracting(authority.upperBound...)
     // `OPTIONS http://host` asks about the server, as `OPTIONS *` does (RFC 9112 §3.2.4).
     if rest.isEmpty, method.equals("OPTIONS") {
-      return decide(method, serverOf: target.extracting(authority), fields, sender)
+      return decide(method, serverOf: target.extracting(authority), fields, sender, index)
     }
-    return decide(method, hostOf: target.extracting(authority), originForm: rest, fields, sender)
+    return decide(method, hostOf: target.extracting(authority), originForm: rest, fields, sender, index)
+  }
+
+  /// The target of CONNECT is a host and a port (RFC 9112 §3.2.3), as the server has seen.
+  private func decide(
+    _ method: Span<UInt8>, tunnelTo authority: Span<UInt8>, _ fields: some FieldSource, _ sender: some RequestSender
+  ) -> Decision {
+    decide(method, authority, path: [UInt8.slash].span, [UInt8]().span, fields, sender, tunnels)
   }
 
   /// `OPTIONS *` asks about a server as a whole. It goes to the route that has all paths of the host.
   private func decide(
-    _ method: Span<UInt8>, serverOf authority: Span<UInt8>, _ fields: some FieldSource, _ sender: some RequestSender
+    _ method: Span<UInt8>, serverOf authority: Span<UInt8>, _ fields: some FieldSource, _ sender: some RequestSender,
+    _ index: RouteIndex
   ) -> Decision {
     let entry = index.entry(hostOf: authority, path: [UInt8.slash].span) {
       $0.takes(method: method, fields: fields, query: [UInt8]().span, from: sender)
@@ -78,7 +97,7 @@ package struct RouteTable: Sendable {
 
   private func decide(
     _ method: Span<UInt8>, hostOf authority: Span<UInt8>, originForm target: Span<UInt8>, _ fields: some FieldSource,
-    _ sender: some RequestSender
+    _ sender: some RequestSender, _ index: RouteIndex
   ) -> Decision {
     let pathEnd = target.firstIndex(of: .questionMark) ?? target.count
     let query = target.extracting(pathEnd...)
@@ -89,26 +108,26 @@ package struct RouteTable: Sendable {
     switch RequestPath.normalized(path) {
     case .refused(let reason): return .badTarget("the path \(reason)")
     case .unchanged where path.isEmpty:
-      return decide(method, authority, path: [UInt8.slash].span, query, fields, sender)
-    case .unchanged: return decide(method, authority, path: path, query, fields, sender)
-    case .changed(let path): return decide(method, authority, path: path.span, query, fields, sender)
+      return decide(method, authority, path: [UInt8.slash].span, query, fields, sender, index)
+    case .unchanged: return decide(method, authority, path: path, query, fields, sender, index)
+    case .changed(let path): return decide(method, authority, path: path.span, query, fields, sender, index)
     }
   }
 
   private func decide(
     _ method: Span<UInt8>, _ authority: Span<UInt8>, path: Span<UInt8>, _ query: Span<UInt8>,
-    _ fields: some FieldSource, _ sender: some RequestSender
+    _ fields: some FieldSource, _ sender: some RequestSender, _ index: RouteIndex
   ) -> Decision {
     // Two spellings of an encoded octet are one path (RFC 3986 §6.2.2.1). The upstream gets the request's own.
     if let spelled = RequestPath.withUpperCaseEncoding(path) {
-      return decide(method, authority, matching: spelled.span, path: path, query, fields, sender)
+      return decide(method, authority, matching: spelled.span, path: path, query, fields, sender, index)
     }
-    return decide(method, authority, matching: path, path: path, query, fields, sender)
+    return decide(method, authority, matching: path, path: path, query, fields, sender, index)
   }
 
   private func decide(
     _ method: Span<UInt8>, _ authority: Span<UInt8>, matching spelled: Span<UInt8>, path: Span<UInt8>,
-    _ query: Span<UInt8>, _ fields: some FieldSource, _ sender: some RequestSender
+    _ query: Span<UInt8>, _ fields: some FieldSource, _ sender: some RequestSender, _ index: RouteIndex
   ) -> Decision {
     var hasTooManyItems = false
     let entry = index.entry(hostOf: authority, path: spelled) { entry in
@@ -155,12 +174,13 @@ final class RouteIndex: Sendable {
   /// The paths of each group of hosts, which have their places in `entries`.
   private let paths: [PathTree]
 
-  init(_ routes: [Route]) {
-    let order = routes.indices.sorted {
+  /// - Parameter targets: The index is of the routes that take one of these.
+  init(_ routes: [Route], for targets: [RouteTargets]) {
+    let order = routes.indices.filter { targets.contains(routes[$0].action.targets) }.sorted {
       routes[$0].match.precedence(at: $0) < routes[$1].match.precedence(at: $1)
     }
     entries = order.map { RouteEntry(routes[$0], index: $0) }
-    let hosts = HostIndex(routes.flatMap(\.match.hosts))
+    let hosts = HostIndex(order.flatMap { routes[$0].match.hosts })
     self.hosts = hosts
     var paths = [[(path: PathMatch, place: Int)]](repeating: [], count: hosts.count)
     for (place, index) in order.enumerated() {

@@ -56,7 +56,7 @@ import WeirTransport
     #expect(try policy("\(action), destinationPolicy: {}") == .publicOnly)
     let allowing = try policy("\(action), destinationPolicy: {allow: [10.1.0.0/16]}")
     #expect(try allowing == DestinationPolicy(allow: ["10.1.0.0/16"], otherwise: .publicOnly))
-    #expect(try policy("\(action), destinationPolicy: {otherwise: any}") == DestinationPolicy(otherwise: .allowed))
+    #expect(try policy("\(action), destinationPolicy: {otherwise: any, allow: [10.1.0.0/16]}") == .any)
     #expect(try policy("match: {host: h}, upstream: 'http://h'") == .any)
   }
 
@@ -175,6 +175,49 @@ import WeirTransport
       try warnings("match: {host: h}, upstream: {requested: {}}, credential: key", beside: key) == [
         "routes[0].credential: is sent in clear text where the target is of http://; write requested: { scheme: https }"
       ])
+  }
+
+  @Test func fieldsAndRetriesAreComparedAsForAURL() throws {
+    let requested = "match: {host: h}, upstream: {requested: {scheme: https}}"
+    #expect(try warnings("\(requested), headers: {set: {Authorization: a}}") == [])
+    let key = "credentials: [{name: key, bearer: secret}]\n"
+    #expect(
+      try warnings("\(requested), credential: key, headers: {set: {Authorization: a}}", beside: key) == [
+        "routes[0].headers.set.Authorization: has no effect: the credential writes this field in its place"
+      ])
+    let retry = "retry: {limit: 1, causes: [timeout]}"
+    #expect(try warnings("\(requested), \(retry), silenceTimeout: 1s") == [])
+    #expect(
+      try warnings("\(requested), \(retry)") == [
+        "routes[0].retry: retries nothing: nothing can time out; give attemptTimeout or silenceTimeout, or other causes"
+      ])
+  }
+
+  @Test(arguments: [("connect: {}", "connect"), ("upstream: {requested: {}}", "upstream.requested")])
+  func aProxyThatLooksNamesUpNeedsAnOpenPolicy(action: String, path: String) {
+    func problems(_ keys: String) -> [String] {
+      let text = Self.listeners + "routes: [{name: a, match: {host: h}, \(keys)}]"
+      do {
+        _ = try ConfigurationFile.parse(Array(text.utf8), file: "f") { root -> ReadRoute? in
+          let reader = root.child("routes")?.elements()?.first
+          guard let reader, let route = ReadRoute.form.read(reader), let given = route.given else { return nil }
+          route.compare(route.route, throughProxy: "http://p:1", given)
+          return route
+        }
+        return []
+      } catch {
+        return error.problems.map { "\($0.path): \($0.message)" }
+      }
+    }
+    let text =
+      "the proxy http://p:1 looks names up itself, so that no address could be judged; write destinationPolicy: "
+      + "{ otherwise: any } if clients may reach all that it reaches"
+    #expect(problems(action) == ["routes[0].\(path): \(text)"])
+    #expect(
+      problems("\(action), destinationPolicy: {otherwise: any, deny: [10.0.0.0/8]}")
+        == ["routes[0].destinationPolicy: \(text)"])
+    #expect(problems("\(action), destinationPolicy: {otherwise: any}") == [])
+    #expect(problems("upstream: 'http://h'") == [])
   }
 
   private static let auth = "auth: {bearerTokens: [token]"

@@ -50,6 +50,7 @@ import WeirTransport
         GatewayAnswer(.adaptationFailed, .unauthenticated(token)), .tooManyUploads, .tooManyCodedBodies,
         .rateLimited(retryAfter: 1), .clientIsBusy, .routeIsBusy, .tooManyTunnels, .tooManyChecks,
         .tooManyPasswords(seconds: 1), .unauthorized([]), .forbidden, .bodyOverLimit,
+        .unauthorized([], isForProxy: true),
       ]
     let page = try PackageRoot.text(of: "docs/gateway.md").components(separatedBy: "## Refusals").last ?? ""
     let rows = page.components(separatedBy: "\n## ")[0].split(separator: "\n").compactMap { line -> String? in

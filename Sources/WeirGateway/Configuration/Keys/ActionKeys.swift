@@ -300,6 +300,8 @@ struct ReadPolicy {
   var deny: [String] = []
 
   fileprivate var policy: DestinationPolicy? {
-    otherwise.flatMap { try? DestinationPolicy(allow: allow, deny: deny, otherwise: $0) }
+    // Such a policy judges nothing.
+    if otherwise == .allowed, deny.isEmpty { return .any }
+    return otherwise.flatMap { try? DestinationPolicy(allow: allow, deny: deny, otherwise: $0) }
   }
 }

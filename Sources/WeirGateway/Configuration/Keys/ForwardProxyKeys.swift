@@ -66,6 +66,16 @@ extension ReadRoute {
     given["connect"] ?? given["upstream"]?.child("requested")
   }
 
+  /// Refuses a proxy that looks up names on the way to destinations that clients name, as none would be judged.
+  ///
+  /// - Parameter resolver: The proxy; nil without such a one.
+  func compare(_ route: Route, throughProxy resolver: String?, _ given: ConfigurationGiven) {
+    guard let resolver, let key = proxyKey(given), route.destinationPolicy != .any else { return }
+    (given["destinationPolicy"] ?? key).report(
+      "the proxy \(resolver) looks names up itself, so that no address could be judged; write destinationPolicy: "
+        + "{ otherwise: any } if clients may reach all that it reaches")
+  }
+
   /// Checks the keys of a route that forward proxies take.
   func checkForwardProxy(_ given: ConfigurationGiven) {
     guard let key = proxyKey(given) else { return }
