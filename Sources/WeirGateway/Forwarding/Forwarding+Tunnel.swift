@@ -38,7 +38,7 @@ extension Forwarding {
   /// the end of the request, its attempt, its slot and its timeout. What follows is the tunnel's.
   func openTunnel(_ attempt: Attempt, _ head: ResponseHead) -> Flow {
     guard let outgoing, let gate = tunnelGate, let rule = outgoing.route.tunnels?.rule,
-      exchange.upgrade(fields: tunnelFields(head, outgoing.route))
+      exchange.upgrade(status: head.status, fields: tunnelFields(head, outgoing.route))
     else { return .stop }
     status = head.status
     isTunnel = true
