@@ -31,13 +31,15 @@ package struct Configuration: Sendable, Equatable {
     set { secrets.files = newValue }
   }
 
-  /// Notes on the files of secrets, for `weir check` alone: Kubernetes mounts them so that all users may read them.
+  /// Notes for `weir check` alone: on the environment's proxies, and on the files of secrets, which Kubernetes mounts so that
+  /// all users may read them.
   var notes: [String] {
-    secretFiles.compactMap { key, file in
-      let status = try? FileSystem.status(ofFile: file.path, followsLink: true)
-      guard let status, status.permissions & 0o004 != 0 else { return nil }
-      return "\(key): every user of this machine may read \(quoted(file.path)); chmod o-r ends that"
-    }
+    environmentNotes
+      + secretFiles.compactMap { key, file in
+        let status = try? FileSystem.status(ofFile: file.path, followsLink: true)
+        guard let status, status.permissions & 0o004 != 0 else { return nil }
+        return "\(key): every user of this machine may read \(quoted(file.path)); chmod o-r ends that"
+      }
   }
 
   package init(routes: [Route], upstreams: [NamedUpstream] = []) {

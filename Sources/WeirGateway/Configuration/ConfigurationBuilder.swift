@@ -1,3 +1,4 @@
+package import WeirCurl
 import WeirExporter
 import WeirIO
 import WeirTransport
@@ -5,12 +6,17 @@ import WeirTransport
 extension Configuration {
   /// Reads and checks a configuration. `file` is only a name, for the error text.
   ///
-  /// - Parameter reads: Notes the files that are read with it.
-  package init(parsing bytes: [UInt8], file: String, noting reads: FilesRead? = nil) throws(ConfigurationError) {
-    self = try ConfigurationFile.parse(bytes, file: file, noting: reads) { root -> Configuration? in
+  /// - Parameters:
+  ///   - reads: Notes the files that are read with it.
+  ///   - environment: The proxies that `environment` stands for.
+  package init(
+    parsing bytes: [UInt8], file: String, noting reads: FilesRead? = nil, environment: ProxyEnvironment = .process
+  ) throws(ConfigurationError) {
+    self = try ConfigurationFile.parse(bytes, file: file, noting: reads, environment: environment) {
+      root -> Configuration? in
       guard let entries = root.mappingEntries() else { return nil }
       let (read, given) = ReadFile.mapping.read(root, entries)
-      var builder = ConfigurationBuilder(read, listeners: given["listeners"], credentials: given["credentials"])
+      var builder = ConfigurationBuilder(read, given)
       return given.has("routes") ? builder.configuration(root.findings) : nil
     }
   }
@@ -34,18 +40,18 @@ private struct ConfigurationBuilder {
   private let listeners: [ListenerSettings]
   private let listenerNames: Set<String>?
   private var credentials: ConfigurationCredentials
+  private let proxies: ConfigurationProxies
   private var names: [String: SourcePosition] = [:]
   private var matches: [ReadPlace] = []
   private var overload = SharedKey<OverloadSettings?>(name: "overload")
   private var pace = SharedKey<PaceSettings?>(name: "pace")
 
-  /// - Parameters:
-  ///   - reader: The value of `listeners`; nil if the file has none.
-  ///   - list: That of `credentials`.
-  init(_ read: ReadFile, listeners reader: ConfigurationReader?, credentials list: ConfigurationReader?) {
+  init(_ read: ReadFile, _ given: ConfigurationGiven) {
     self.read = read
-    credentials = ConfigurationCredentials(read.credentials, list)
-    if let reader {
+    credentials = ConfigurationCredentials(read.credentials, given["credentials"])
+    proxies = ConfigurationProxies(read.proxy, given["proxy"], &credentials)
+    credentials.complete(by: proxies)
+    if let reader = given["listeners"] {
       listeners = read.listeners
       // A name that could not be read is no reason to report those who use it.
       let isComplete =
@@ -183,14 +189,16 @@ private struct ConfigurationBuilder {
 
   // MARK: Where routes lead
 
-  private func action(
+  private mutating func action(
     _ target: ReadTarget, _ read: ReadRoute, _ given: ConfigurationGiven, _ route: inout Route
   ) -> RouteAction? {
     switch target {
     case .split(let parts): return split(parts, of: given, by: read.splitBy).map { .split($0) }
-    case .url(let upstream, let tls):
+    case .url(let upstream, let tls, let proxy):
       given["splitBy"]?.report("needs several upstreams to split requests among")
       route.tls = tls
+      route.proxy = proxies.complete(proxy, given["upstream"]?.child("proxy"), &credentials)
+      proxies.compare(route, to: upstream, given)
       return .upstream(upstream)
     case .requested(let requested, let tls):
       given["splitBy"]?.report("needs several upstreams to split requests among")
@@ -265,7 +273,8 @@ private struct ConfigurationBuilder {
 
   private mutating func note(_ entry: ReadUpstream) {
     var entry = entry
-    if let reader = entry.credential {
+    proxies.complete(&entry, &credentials)
+    if let reader = entry.given?["credential"] {
       entry.upstream.credential = credentials.name(reader)
       credentials.compare(entry.upstream, reader)
     }

@@ -1,10 +1,11 @@
+import WeirCurl
 import WeirHTTP
 import WeirIO
 import WeirTransport
 
 /// Looks up the credentials of a file by their names, and compares them with the routes and upstreams that name them.
 struct ConfigurationCredentials {
-  private let entries: [ReadCredential]
+  private var entries: [ReadCredential]
   private var known: [String: CredentialSettings] = [:]
   /// The lines of the names of all entries, those with problems too.
   private var lines: [String: Int] = [:]
@@ -52,7 +53,7 @@ struct ConfigurationCredentials {
   /// Warns of credentials that nothing names.
   func warnOfUnused() {
     for entry in entries where !used.contains(entry.name) {
-      entry.nameReader?.warn("no route and no upstream names this credential")
+      entry.nameReader?.warn("no route, upstream or proxy names this credential")
     }
   }
 
@@ -61,6 +62,46 @@ struct ConfigurationCredentials {
   /// - Parameter upstream: The entry of `upstreams` that names it.
   func compare(_ upstream: NamedUpstream, _ reader: ConfigurationReader) {
     if let place = upstream.clearPlace { Self.warn(reader, of: place) }
+  }
+
+  // MARK: Proxies
+
+  /// Gives token services the proxies on their way.
+  mutating func complete(by proxies: ConfigurationProxies) {
+    for index in entries.indices {
+      guard case .oauth2(let settings, let tls, var proxy, let wait)? = entries[index].kind,
+        let reader = entries[index].oauth2Reader
+      else { continue }
+      let own = reader.child("proxy")
+      if own != nil || !settings.isOnLoopback { proxy = proxies.complete(proxy, own, &self) }
+      if let name = proxy.credential, case .oauth2? = known[name]?.kind {
+        if let own {
+          own.child("credential")?.report(
+            "is a token, which would be fetched through this proxy; give one of basic or bearer")
+        } else {
+          reader.report("is missing; the file's proxy wants a token, which would be fetched through it", key: "proxy")
+        }
+      }
+      entries[index].kind = .oauth2(settings, tls: tls, proxy: proxy, wait: wait)
+    }
+  }
+
+  /// Compares a proxy with the credential that it gets.
+  func compare(_ proxy: ProxySettings.Proxy, _ reader: ConfigurationReader) {
+    guard let name = proxy.credential, let kind = known[name]?.kind else { return }
+    let isSOCKS = proxy.kind == .socks5 || proxy.kind == .socks5h
+    switch kind {
+    case .field:
+      reader.report("writes a field of its own, which proxies don't know; give one of oauth2, basic or bearer")
+    case .oauth2 where isSOCKS, .bearer where isSOCKS:
+      reader.report("must be one of basic, as SOCKS proxies know users and passwords alone (RFC 1929)")
+    case .basic(let user, let password) where isSOCKS:
+      if !(1...255).contains(user.utf8.count) || !(1...255).contains(password.octets.count) {
+        reader.report("must have a user and a password of 1 to 255 octets for a SOCKS proxy (RFC 1929)")
+      }
+    case .oauth2, .bearer, .basic: break
+    }
+    if proxy.kind != .https, !CanonicalHost(proxy.host).isLoopback { Self.warn(reader, of: proxy.host) }
   }
 
   /// Compares a route with the credentials that its requests get.

@@ -1,3 +1,4 @@
+import WeirCurl
 package import WeirIO
 
 /// Reads the text of configuration files, and makes a value of it.
@@ -9,9 +10,10 @@ enum ConfigurationFile {
   ///   - quotesValues: whether error texts may repeat values.
   ///   - readsAsGo: whether scalars are read as Go's yaml.v3 reads them, for files that Go's programs read too.
   ///   - reads: notes files that the document names and that are read with it.
+  ///   - environment: the proxies that `environment` stands for.
   static func parse<Value>(
     _ bytes: [UInt8], file: String, acceptsEmpty: Bool = false, quotesValues: Bool = true, readsAsGo: Bool = false,
-    noting reads: FilesRead? = nil,
+    noting reads: FilesRead? = nil, environment: ProxyEnvironment = .process,
     _ build: (ConfigurationReader) -> Value?
   ) throws(ConfigurationError) -> Value {
     let yaml: YAMLDocument
@@ -20,7 +22,8 @@ enum ConfigurationFile {
     } catch {
       throw ConfigurationError(file: file, problems: [error])
     }
-    let findings = ConfigurationFindings(of: file, readsAsGo: readsAsGo, reads: reads)
+    let findings = ConfigurationFindings(
+      of: file, readsAsGo: readsAsGo, reads: reads, environment: environment)
     let root = ConfigurationReader(
       node: yaml.root, path: ConfigurationPath(), findings: findings, quotesValues: quotesValues)
     let value = build(root)

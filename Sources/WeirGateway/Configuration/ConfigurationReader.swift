@@ -1,3 +1,4 @@
+import WeirCurl
 import WeirTransport
 
 /// Reads a value of a configuration file, and reports the value's place if there is a problem.
@@ -249,6 +250,8 @@ final class ConfigurationFindings {
   let folder: Substring
   /// Notes files that are read with the configuration, as far as nothing else looks at them.
   let reads: FilesRead?
+  /// The proxies that `environment` stands for.
+  let environment: ProxyEnvironment
   /// The files of secrets, each with the path of its key.
   var secretFiles: [(key: String, file: SecretFile)] = []
   fileprivate(set) var problems: [ConfigurationProblem] = []
@@ -259,10 +262,11 @@ final class ConfigurationFindings {
   /// The number of further warnings.
   fileprivate(set) var omittedWarnings = 0
 
-  init(of file: String, readsAsGo: Bool, reads: FilesRead?) {
+  init(of file: String, readsAsGo: Bool, reads: FilesRead?, environment: ProxyEnvironment) {
     folder = file.utf8.lastIndex(of: UInt8(ascii: "/")).map { file[...$0] } ?? ""
     self.readsAsGo = readsAsGo
     self.reads = reads
+    self.environment = environment
   }
 
   /// The warnings to show: the first ones in the order of the file, then the others, and how many there are further.

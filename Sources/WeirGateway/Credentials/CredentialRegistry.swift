@@ -51,7 +51,7 @@ final class CredentialRegistry: Sendable {
     let sessions = state.withLock { $0.sessions }
     var keptSessions: [UpstreamTLS?: Session] = [:]
     func source(_ settings: CredentialSettings) -> OutboundCredential.TokenSource? {
-      guard case .oauth2(let oauth2, let tls, _) = settings.kind else { return nil }
+      guard case .oauth2(let oauth2, let tls, _, _) = settings.kind else { return nil }
       let session = keptSessions[tls] ?? sessions[tls] ?? makeSession(tls)
       keptSessions[tls] = session
       return .init(authenticator: OAuth2Authenticator(oauth2), session: session)
@@ -116,7 +116,9 @@ extension Configuration {
 extension CredentialSettings {
   /// Whether tokens are asked for in the same way but for the secrets that are given.
   fileprivate func differsInSecretsAlone(from other: CredentialSettings) -> Bool {
-    guard case .oauth2(let own, let tls, let wait) = kind, case .oauth2(let others, tls, wait) = other.kind else {
+    guard case .oauth2(let own, let tls, let proxy, let wait) = kind,
+      case .oauth2(let others, tls, proxy, wait) = other.kind
+    else {
       return false
     }
     return own.withoutSecrets == others.withoutSecrets

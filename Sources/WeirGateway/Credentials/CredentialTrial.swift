@@ -23,7 +23,7 @@ private func fetch(_ credential: CredentialSettings) async -> (line: String, isG
   case .field(let name, _): return ("the value of \(name) could be read", true)
   case .basic: return ("the password could be read", true)
   case .bearer: return ("the token could be read", true)
-  case .oauth2(let settings, let tls, _):
+  case .oauth2(let settings, let tls, _, _):
     do {
       let session = Session(configuration: OAuth2Authenticator.sessionConfiguration(tls: tls?.configuration))
       let token = try await OAuth2Authenticator(settings).refresh(.absent, for: session)

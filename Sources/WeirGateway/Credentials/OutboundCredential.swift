@@ -76,7 +76,7 @@ final class OutboundCredential: Sendable {
     self.events = events
     var wait = 0.0
     switch settings.kind {
-    case .oauth2(_, _, let seconds):
+    case .oauth2(_, _, _, let seconds):
       wait = seconds
       secret = nil
     case .field(_, let secret), .basic(_, let secret), .bearer(let secret): self.secret = secret
@@ -353,7 +353,7 @@ final class OutboundCredential: Sendable {
 extension CredentialSettings {
   /// A number that changes with the content of the files that a request for a token is made of.
   fileprivate var secretVersion: UInt64 {
-    guard case .oauth2(let settings, _, _) = kind else { return 0 }
+    guard case .oauth2(let settings, _, _, _) = kind else { return 0 }
     var secrets = Array(settings.parameters.values)
     switch settings.authentication {
     case .basic(let secret), .post(let secret), .assertion(let secret): secrets.append(secret)

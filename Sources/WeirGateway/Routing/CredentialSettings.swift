@@ -4,8 +4,8 @@ package import WeirTransport
 /// An entry of the file's `credentials`: what requests to an upstream are authenticated with.
 package struct CredentialSettings: Sendable, Equatable {
   package enum Kind: Sendable, Equatable {
-    /// A token of a token service. `wait` is how many seconds a request waits for one at most.
-    case oauth2(OAuth2Settings, tls: UpstreamTLS?, wait: Double)
+    /// A token of a token service, with the way there. `wait` is how many seconds a request waits for one at most.
+    case oauth2(OAuth2Settings, tls: UpstreamTLS?, proxy: ProxySettings = .off, wait: Double)
     /// A field of any name.
     case field(name: String, Secret)
     /// A user and a password (RFC 7617).

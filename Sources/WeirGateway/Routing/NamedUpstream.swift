@@ -17,6 +17,7 @@ package struct NamedUpstream: Sendable, Equatable {
   package var check: EndpointCheck?
   package var connection = ConnectionSettings()
   package var tls: UpstreamTLS?
+  package var proxy = ProxySettings.off
   /// Nil: as many retries as the rules of routes allow.
   package var retryBudget: RetryBudget? = RetryBudget()
   package var circuitBreaker: CircuitBreaker?
@@ -38,7 +39,18 @@ package struct NamedUpstream: Sendable, Equatable {
   /// Whether requests go to endpoints in the same way as by `other`.
   func talks(like other: NamedUpstream) -> Bool {
     target == other.target && host == other.host && tls == other.tls
-      && connection.httpVersion == other.connection.httpVersion
+      && proxy == other.proxy && connection.httpVersion == other.connection.httpVersion
+  }
+
+  /// The proxy on the way to an endpoint as it is written; nil for a direct connection.
+  func proxy(to endpoint: EndpointSpec) -> TransferProxy? {
+    if endpoint.isUnixSocket { return nil }
+    return proxy.proxy(to: endpoint.host, port: endpoint.port, isSecure: target.scheme == .https)
+  }
+
+  /// Whether an endpoint stands for the addresses of its name, and not for the name, which a proxy looks up.
+  func isLookedUp(_ endpoint: EndpointSpec) -> Bool {
+    !endpoint.isAddress && proxy(to: endpoint)?.resolvesNames != true
   }
 
   static let maximumCount = 1000

@@ -11,6 +11,8 @@ package struct Route: Sendable, Equatable {
   package var action: RouteAction
   /// The TLS settings for an https upstream. Nil means the system's trust, and no client certificate.
   package var tls: UpstreamTLS?
+  /// The way to an upstream that is no entry of `upstreams`.
+  package var proxy = ProxySettings.off
   /// Whether the upstream sees the path without `match.pathPrefix`.
   package var stripPrefix = false
   /// The prefix that takes the place of `match.pathPrefix`; nil if it stays.

@@ -8,7 +8,9 @@ import WeirTestSupport
 /// The entries of keys, against the reader and the schema that are made of them.
 @Suite struct ConfigurationKeyTests {
   /// Problems of values that another key or the machine rules out.
-  private static let elsewhere = ["HTTP/2 needs libcurl", "must be less than the route's timeout, "]
+  private static let elsewhere = [
+    "HTTP/2 needs libcurl", "must be less than the route's timeout, ", "no credential is named \"one\"",
+  ]
 
   @Test func everyKeyTakesWhatItsEntrySays() {
     for sample in KeySamples.all {

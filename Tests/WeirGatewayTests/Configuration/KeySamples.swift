@@ -70,7 +70,7 @@ enum KeySamples {
   /// Other keys that have to be there for a key's whole range.
   private static let beside = [
     "routes": [upstreams, credentials, listeners], "credentials": [route], "listeners": [route],
-    "upstreams": [route, credentials], "accessLog": [route], "trace": [route],
+    "upstreams": [route, credentials], "proxy": [route, credentials], "accessLog": [route], "trace": [route],
     "requestId": [route],
     "routes.connect": hosted, "routes.upstream": hosted, "routes.destinationPolicy": hosted + ["connect: {}"],
     "routes.splitBy": ["name: a", "upstream: [{name: one}, {name: two}]"],
@@ -87,7 +87,9 @@ enum KeySamples {
     "upstreams.resolve.maximum": ["minimum: 1s"], "upstreams.outlier.longest": ["ejectFor: 1s"],
     "upstreams.check.timeout": ["interval: 1h"], "upstreams.tls": [name, endpoints, "scheme: https"],
     "upstreams.srv": [name], "upstreams.file": [name],
-    "routes.upstream.tls": ["url: 'https://h'"], "credentials.oauth2.clientSecret": ["clientID: a"],
+    "proxy.tls": [proxy], "upstreams.proxy.tls": [proxy], "routes.upstream.proxy.tls": [proxy],
+    "credentials.oauth2.proxy.tls": [proxy], "routes.upstream.tls": ["url: 'https://h'"],
+    "credentials.oauth2.clientSecret": ["clientID: a"],
   ]
 
   private static let upstreams = """
@@ -96,19 +98,23 @@ enum KeySamples {
   private static let credentials = "credentials: [{name: one, bearer: a}]"
   private static let listeners = "listeners: [{name: gateway, address: ':1', forwardProxy: true}]"
   private static let hosted = ["name: a", "match: {host: h}"]
+  private static let proxy = "url: 'https://h:1'"
   private static let route = "routes: [{name: a, upstream: 'http://h'}]"
   private static let name = "name: one"
   private static let endpoints = "endpoints: ['127.0.0.1:1']"
   private static let users = "auth: {bearerTokens: [token]}"
 
   /// Keys that name files to be read.
-  private static let files: Set = [
+  private static let files = Set([
     "routes.auth.file", "routes.upstream.tls.ca", "routes.upstream.tls.certificate", "routes.upstream.tls.key",
     "upstreams.tls.ca", "upstreams.tls.certificate", "upstreams.tls.key", "listeners.tls.clientCA",
     "listeners.tls.ticketKeys", "listeners.tls.certificates", "listeners.tls.certificates.certificate",
     "listeners.tls.certificates.key", "listeners.tls", "credentials.oauth2.tls.ca",
     "credentials.oauth2.tls.certificate", "credentials.oauth2.tls.key",
-  ]
+  ]).union(
+    ["proxy", "upstreams.proxy", "routes.upstream.proxy", "credentials.oauth2.proxy"].flatMap { place in
+      ["ca", "certificate", "key"].map { "\(place).tls.\($0)" }
+    })
 
   /// A right value of each text that not every text is, by the end of its path.
   fileprivate static let texts = [
@@ -120,7 +126,8 @@ enum KeySamples {
     "splitBy": "client", "srv": "_a._tcp.b.c", "file": "/proc/sys/kernel/ostype", "types": "text/html",
     "fallback.upstream": "one",
     "upstream.name": "one", "servers": "'127.0.0.1:53'", "pins": "'\(String(repeating: "A", count: 43))='",
-    "tokenURL": "'https://h'", "resource": "'urn:a'", "subjectTokenType": "'urn:a'", "credential": "one",
+    "tokenURL": "'https://h'", "proxy": "'http://h:1'", "proxy.url": "'http://h:1'", "resource": "'urn:a'",
+    "subjectTokenType": "'urn:a'", "credential": "one",
     "statuses": "200-399", "status": "200-399", "contentType": "text/html",
   ]
 

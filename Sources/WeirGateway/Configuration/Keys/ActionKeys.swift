@@ -7,9 +7,10 @@ import WeirHTTP
 
 /// The value of `upstream` as it was read.
 enum ReadTarget {
-  case url(Upstream, UpstreamTLS?)
+  /// The way to it is the file's, if it has none.
+  case url(Upstream, UpstreamTLS?, ProxySettings?)
   /// The authority of each request's target.
-  case requested(RequestedUpstream, UpstreamTLS?)
+  case requested(RequestedUpstream, UpstreamTLS?, ProxySettings?)
   /// The name of an entry of `upstreams`.
   case named(ConfigurationReader)
   /// Several of them, each with its weight; nil in place of a name that could not be read.
@@ -23,7 +24,7 @@ enum ReadTarget {
       case .mapping: return mapping.read(reader)
       case .scalar(let scalar):
         if case .string(let text) = scalar.value, isName(text) { return .named(reader) }
-        return url.read(reader).map { .url($0, nil) }
+        return url.read(reader).map { .url($0, nil, nil) }
       }
     }
   }()
@@ -53,8 +54,8 @@ enum ReadTarget {
     Key(
       "url", url, \.upstream,
       """
-      of a mapping: the same URL, if `tls` is needed too: `upstream: { url: https://10.0.0.7, tls: { serverName: \
-      api.internal } }`
+      of a mapping: the same URL, if `tls` or `proxy` is needed too: `upstream: { url: https://10.0.0.7, tls: { \
+      serverName: api.internal } }`
       """, missing: .words("this or `requested`"))
     Key(
       "requested", RequestedUpstream.form, \.requested,
@@ -65,13 +66,16 @@ enum ReadTarget {
     Key(
       "tls", UpstreamTLS.form, \.tls,
       "for `https://` only; files are named by absolute paths, are at most 1 MiB and in PEM")
+    Key(
+      "proxy", ProxySettings.form, \.proxy, "the proxy on the way, in place of the file's",
+      missing: .words(ProxySettings.missing), isDetailed: false)
   }.form { read, given in
     if read.upstream?.scheme == .http || read.requested?.scheme == .http {
       given.fitting("tls")?.report("needs an https:// upstream")
     }
-    guard given.has("requested") else { return read.upstream.map { .url($0, read.tls) } }
+    guard given.has("requested") else { return read.upstream.map { .url($0, read.tls, read.proxy) } }
     given["tls"]?.child("serverName")?.report("is of no use with requested, as each target names its own server")
-    return read.requested.map { .requested($0, read.tls) }
+    return read.requested.map { .requested($0, read.tls, read.proxy) }
   }
 
   private static let list: ConfigurationForm<ReadTarget> = {
@@ -102,6 +106,7 @@ private struct ReadURL {
   var upstream: Upstream?
   var requested: RequestedUpstream?
   var tls: UpstreamTLS?
+  var proxy: ProxySettings?
 }
 
 extension ConfigurationForm<RequestKey> {

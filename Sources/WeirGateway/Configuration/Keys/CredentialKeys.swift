@@ -10,6 +10,8 @@ struct ReadCredential {
   var kind: CredentialSettings.Kind?
   /// The value of `name`; nil if it could not be read.
   var nameReader: ConfigurationReader?
+  /// That of `oauth2`.
+  var oauth2Reader: ConfigurationReader?
 
   var settings: CredentialSettings? { kind.map { CredentialSettings(name: name, kind: $0) } }
 
@@ -19,6 +21,7 @@ struct ReadCredential {
 
   private static let form: ConfigurationForm<ReadCredential> = mapping.form { read, given in
     read.nameReader = given.fitting("name")
+    read.oauth2Reader = given["oauth2"]
     return read
   }
 
@@ -124,6 +127,7 @@ private struct ReadOAuth2 {
   var clientAssertion: Secret?
   var subjectTokenType = "urn:ietf:params:oauth:token-type:jwt"
   var tls: UpstreamTLS?
+  var proxy = ProxySettings.off
   var wait = CredentialSettings.defaultWait
 
   static let form: ConfigurationForm<CredentialSettings.Kind> = mapping.form { read, given in read.kind(given) }
@@ -186,6 +190,10 @@ private struct ReadOAuth2 {
       "parameters", parameters, \.settings.parameters,
       "further fields of the form, none of those that weir sends: `parameters: { tenant: shop }`", isDetailed: false)
     Key("tls", UpstreamTLS.form, \.tls, "for `https`; with the keys of a route's `upstream.tls`", isDetailed: false)
+    Key(
+      "proxy", ProxySettings.form, \.proxy,
+      "the proxy on the way to an `https` token service, whose own credential is `basic` or `bearer`",
+      missing: .words(ProxySettings.missing), isDetailed: false)
   }
 
   @KeyList<ReadOAuth2> private static var times: [Key<ReadOAuth2>] {
@@ -255,11 +263,16 @@ private struct ReadOAuth2 {
   // MARK: Keys together
 
   private mutating func kind(_ given: ConfigurationGiven) -> CredentialSettings.Kind? {
-    if settings.tokenURL.scheme?.lowercased() == "http" { given.fitting("tls")?.report("needs an https:// tokenURL") }
+    if settings.isOnLoopback {
+      given.fitting("tls")?.report(Self.needsHTTPS)
+      if proxy != .off { given["proxy"]?.report(Self.needsHTTPS) }
+    }
     guard let authentication = clientAuthentication(given), let grant = settingsGrant else { return nil }
     (settings.authentication, settings.grant) = (authentication, grant)
-    return .oauth2(settings, tls: tls, wait: wait)
+    return .oauth2(settings, tls: tls, proxy: proxy, wait: wait)
   }
+
+  private static let needsHTTPS = "needs an https:// tokenURL"
 
   /// Nil if a part is missing, of which a problem tells.
   private func clientAuthentication(_ given: ConfigurationGiven) -> OAuth2Settings.ClientAuthentication? {
@@ -286,6 +299,11 @@ private struct ReadOAuth2 {
     case .tokenExchange: subjectToken.map { .tokenExchange(subjectToken: $0, subjectTokenType: subjectTokenType) }
     }
   }
+}
+
+extension OAuth2Settings {
+  /// Whether the token service is on this machine, the only place to which secrets go in clear text.
+  var isOnLoopback: Bool { tokenURL.scheme?.lowercased() == "http" }
 }
 
 extension UInt8 {

@@ -8,6 +8,7 @@ struct ReadFile {
   var listeners: [ListenerSettings] = []
   var upstreams: [ReadUpstream] = []
   var credentials: [ReadCredential] = []
+  var proxy = ProxySettings.off
   var accessLog: AccessLogSettings?
   var trace: TraceSettings?
   var requestID: RequestIDSettings?
@@ -32,6 +33,13 @@ struct ReadFile {
     Key(
       "credentials", ReadCredential.list, \.credentials,
       "what requests to upstreams are authenticated with ([credentials.md](credentials.md))", isDetailed: false)
+    Key(
+      "proxy", ProxySettings.form, \.proxy,
+      """
+      beside `routes`: the proxy on the way to all upstreams and token services that have no `proxy` of their own \
+      ([proxies.md](proxies.md)): `proxy: http://proxy.example:3128`, or `https://`, `socks5://` (names are looked up \
+      here), `socks5h://` (by the proxy); `environment`: `http_proxy` and its kin
+      """)
     Key(
       "accessLog", AccessLogSettings.form, \.accessLog,
       """

@@ -62,7 +62,7 @@ struct ReadRoute {
     hints["ports"] = "it belongs into connect, or into requested"
     hints["requested"] = "it belongs into upstream"
     hints["status"] = "it belongs into redirect or respond"
-    hints["tls"] = "it belongs into upstream, beside url, or into an entry of upstreams"
+    for key in ["proxy", "tls"] { hints[key] = "it belongs into upstream, beside url, or into an entry of upstreams" }
     hints["retryBudget"] = "write retry: { budget: … }, or give it to an entry of upstreams"
     hints["adaptiveConcurrency"] = concurrencyIsGone
     return hints

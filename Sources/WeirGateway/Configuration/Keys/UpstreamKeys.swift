@@ -17,13 +17,13 @@ struct ReadUpstream {
   static let form: ConfigurationForm<ReadUpstream> = mapping.form {
     (read: inout ReadUpstream, given) -> ReadUpstream? in
     read.nameReader = given.fitting("name")
-    read.credential = given["credential"]
+    read.given = given
     read.finish(given)
     return read
   }
 
-  /// The value of `credential`.
-  var credential: ConfigurationReader?
+  /// The keys; nil only while they are read.
+  var given: ConfigurationGiven?
   /// Where the endpoints come from; nil if that could not be read.
   private var source: EndpointSource?
 
@@ -126,6 +126,12 @@ struct ReadUpstream {
       "tls", UpstreamTLS.form, \.upstream.tls,
       "for `https`; with the keys of a route's `upstream.tls`",
       isDetailed: false)
+    Key(
+      "proxy", ProxySettings.form, \.upstream.proxy,
+      """
+      the proxy on the way to the endpoints, for requests and checks. One that looks names up itself gets the names of \
+      `endpoints`, each of which is one endpoint then
+      """, missing: .words(ProxySettings.missing), isDetailed: false)
     Key(
       "httpVersion", httpVersion, \.upstream.connection.httpVersion,
       "`2` is asked for by ALPN, else 1.1. HTTP/2 needs libcurl 8.1 or later")

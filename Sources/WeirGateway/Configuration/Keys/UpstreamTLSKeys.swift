@@ -4,9 +4,22 @@ import WeirHTTP
 // The TLS towards an upstream. The files are read with the configuration, so their problems are problems of it.
 
 extension UpstreamTLS {
-  static let form: ConfigurationForm<UpstreamTLS> = ConfigurationMapping(
-    UpstreamTLS(), rules: [.needs(["key"], "certificate", "is of no use without a certificate")]
-  ) {
+  static let form = form(of: keys)
+  /// The same for proxies, whose URL has the name that is asked for.
+  static let formOfProxies = form(of: keys.filter { $0.name != "serverName" })
+
+  private static func form(of keys: [Key<UpstreamTLS>]) -> ConfigurationForm<UpstreamTLS> {
+    ConfigurationMapping(
+      UpstreamTLS(), rules: [.needs(["key"], "certificate", "is of no use without a certificate")], keys: { keys }
+    ).form { tls, given in
+      if !given.has("key"), let bytes = tls.certificate, let problem = problem(key: bytes) {
+        given["certificate"]?.report("\(problem); give its key as well")
+      }
+      return tls
+    }
+  }
+
+  @KeyList<UpstreamTLS> private static var keys: [Key<UpstreamTLS>] {
     Key(
       "ca", file { problem(certificates: $0, areRoots: true) }, \.authority,
       "the certificates that the upstream's must lead to, in place of the system's",
@@ -26,11 +39,6 @@ extension UpstreamTLS {
     Key(
       "pins", .list(of: pin, 1...Int.max, empty: "holds no pin; leave the key out to pin nothing"), \.pins,
       "SHA-256 of public keys in base64, of which the upstream must have one")
-  }.form { tls, given in
-    if !given.has("key"), let bytes = tls.certificate, let problem = problem(key: bytes) {
-      given["certificate"]?.report("\(problem); give its key as well")
-    }
-    return tls
   }
 
   private static let pin = ConfigurationForm.text("^[A-Za-z0-9+/]{43}=$") {
