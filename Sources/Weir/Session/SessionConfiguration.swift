@@ -110,7 +110,7 @@ public struct SessionConfiguration: Sendable {
   public var urlCredentialStorage: URLCredentialStorage?
   /// The proxy; default: a direct connection, whatever the environment says.
   public var proxy = ProxyConfiguration.none
-  /// The way through proxies in place of ``proxy``; nil: that one's.
+  /// The proxies in place of ``proxy``; nil for that.
   package var proxyOptions: ProxyOptions?
   /// The path of a Unix socket to connect to; the URL still gives Host and the TLS name.
   public var unixSocketPath: String?

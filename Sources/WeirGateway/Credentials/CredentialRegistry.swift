@@ -1,5 +1,6 @@
 import Synchronization
 import Weir
+import WeirCurl
 import WeirExporter
 import WeirIO
 import WeirTransport
@@ -10,9 +11,14 @@ final class CredentialRegistry: Sendable {
   private struct State {
     /// In the order of the configuration.
     var credentials: [OutboundCredential] = []
-    /// By the TLS towards the token services.
-    var sessions: [UpstreamTLS?: Session] = [:]
+    var sessions: [Way: Session] = [:]
     var files: [(key: String, file: SecretFile)] = []
+  }
+
+  /// A way to token services.
+  private struct Way: Hashable {
+    let tls: UpstreamTLS?
+    let proxy: ProxyOptions
   }
 
   private let events: CredentialEvents
@@ -49,29 +55,33 @@ final class CredentialRegistry: Sendable {
     }
     let before = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
     let sessions = state.withLock { $0.sessions }
-    var keptSessions: [UpstreamTLS?: Session] = [:]
+    var keptSessions: [Way: Session] = [:]
+    var made: [String: OutboundCredential] = [:]
     func source(_ settings: CredentialSettings) -> OutboundCredential.TokenSource? {
-      guard case .oauth2(let oauth2, let tls, _, _) = settings.kind else { return nil }
-      let session = keptSessions[tls] ?? sessions[tls] ?? makeSession(tls)
-      keptSessions[tls] = session
+      guard case .oauth2(let oauth2, let tls, let proxy, _) = settings.kind else { return nil }
+      let way = Way(tls: tls, proxy: proxy.options { made[$0] })
+      let session = keptSessions[way] ?? sessions[way] ?? makeSession(way)
+      keptSessions[way] = session
       return .init(authenticator: OAuth2Authenticator(oauth2), session: session)
     }
-    var present: [OutboundCredential] = []
-    for settings in settings {
+    // Those of proxies on the way to token services come first. They are no tokens.
+    for settings in settings.filter({ !$0.isFetched }) + settings.filter(\.isFetched) {
       let source = source(settings)
       if let old = before[settings.name], old.settings == settings {
-        present.append(old)
+        old.follow(source)
+        made[old.name] = old
       } else if let old = before[settings.name], source != nil, old.settings.differsInSecretsAlone(from: settings) {
         old.follow(settings, source)
-        present.append(old)
+        made[old.name] = old
       } else {
         before[settings.name]?.retire()
-        let made = OutboundCredential(settings, source, events)
-        if source != nil { events.prepare(made.name) }
-        made.fetch()
-        present.append(made)
+        let new = OutboundCredential(settings, source, events)
+        if source != nil { events.prepare(new.name) }
+        new.fetch()
+        made[new.name] = new
       }
     }
+    let present = settings.compactMap { made[$0.name] }
     let gone = Set(before.keys).subtracting(present.map(\.name))
     let next = State(credentials: present, sessions: keptSessions, files: configuration.secretFiles)
     state.withLock { $0 = next }
@@ -81,8 +91,8 @@ final class CredentialRegistry: Sendable {
     }
   }
 
-  private func makeSession(_ tls: UpstreamTLS?) -> Session {
-    Session(configuration: OAuth2Authenticator.sessionConfiguration(tls: tls?.configuration), eventMonitors: monitors)
+  private func makeSession(_ way: Way) -> Session {
+    Session(configuration: .tokens(tls: way.tls, proxy: way.proxy), eventMonitors: monitors)
   }
 
   /// Waits until each has been fetched, or could not be.
@@ -104,16 +114,33 @@ final class CredentialRegistry: Sendable {
 }
 
 extension Configuration {
-  /// The names of the credentials that something uses: a route that forwards, or an entry of `upstreams` that a route
-  /// names.
+  /// The names of the credentials that something uses: a route, an entry of `upstreams` that a route names, or a proxy on the
+  /// way of one of them.
   fileprivate var usedCredentials: Set<String> {
     let named = Set(routes.flatMap(\.upstreams).filter(\.isNamed).map(\.host))
     let entries = upstreams.filter { named.contains($0.name) }
-    return Set(routes.filter(\.forwards).compactMap(\.credential) + entries.compactMap(\.credential))
+    let names = Set(
+      (routes.filter(\.forwards).flatMap { [$0.credential, $0.proxy.credential] } + entries.map(\.credential)
+        + entries.map(\.proxy.credential)).compactMap(\.self))
+    let services = credentials.filter { names.contains($0.name) }.compactMap { credential in
+      if case .oauth2(_, _, let proxy, _) = credential.kind { proxy.credential } else { nil }
+    }
+    return names.union(services)
+  }
+}
+
+extension SessionConfiguration {
+  /// For requests for tokens.
+  static func tokens(tls: UpstreamTLS?, proxy: ProxyOptions) -> SessionConfiguration {
+    var configuration = OAuth2Authenticator.sessionConfiguration(tls: tls?.configuration)
+    configuration.proxyOptions = proxy
+    return configuration
   }
 }
 
 extension CredentialSettings {
+  fileprivate var isFetched: Bool { if case .oauth2 = kind { true } else { false } }
+
   /// Whether tokens are asked for in the same way but for the secrets that are given.
   fileprivate func differsInSecretsAlone(from other: CredentialSettings) -> Bool {
     guard case .oauth2(let own, let tls, let proxy, let wait) = kind,

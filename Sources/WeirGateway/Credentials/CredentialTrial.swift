@@ -7,7 +7,7 @@ func fetchEach(_ credentials: [CredentialSettings]) async -> [(name: String, lin
   await withTaskGroup(of: (place: Int, line: String, isGood: Bool).self) { group in
     for (place, credential) in credentials.enumerated() {
       group.addTask {
-        let (line, isGood) = await fetch(credential)
+        let (line, isGood) = await fetch(credential, beside: credentials)
         return (place, line, isGood)
       }
     }
@@ -17,15 +17,21 @@ func fetchEach(_ credentials: [CredentialSettings]) async -> [(name: String, lin
   }
 }
 
-private func fetch(_ credential: CredentialSettings) async -> (line: String, isGood: Bool) {
+private func fetch(
+  _ credential: CredentialSettings, beside others: [CredentialSettings]
+) async -> (line: String, isGood: Bool) {
   switch credential.kind {
   // Files of secrets were read with the configuration.
   case .field(let name, _): return ("the value of \(name) could be read", true)
   case .basic: return ("the password could be read", true)
   case .bearer: return ("the token could be read", true)
-  case .oauth2(let settings, let tls, _, _):
+  case .oauth2(let settings, let tls, let proxy, _):
     do {
-      let session = Session(configuration: OAuth2Authenticator.sessionConfiguration(tls: tls?.configuration))
+      let options = proxy.options { name in
+        others.first { $0.name == name }
+          .map { OutboundCredential($0, nil, CredentialEvents(monitor: nil, log: Logger(level: .error))) }
+      }
+      let session = Session(configuration: .tokens(tls: tls, proxy: options))
       let token = try await OAuth2Authenticator(settings).refresh(.absent, for: session)
       let seconds = token.expires.seconds(since: .now)
       let scope = token.scope.map { ", with the scope \($0)" } ?? ""

@@ -68,6 +68,8 @@ final class OutboundCredential: Sendable {
   /// Whether it is a token, and the file of a value. Kept apart, as they are asked for with each request.
   private let isFetched: Bool
   private let file: SecretFile?
+  /// The value that proxies get, with its stamp.
+  let proxyValue = Mutex<(stamp: UInt64, octets: [UInt8]?)>((0, nil))
 
   /// - Parameter source: How tokens are fetched; nil for a value that is there.
   init(_ settings: CredentialSettings, _ source: TokenSource?, _ events: CredentialEvents) {
@@ -91,6 +93,9 @@ final class OutboundCredential: Sendable {
   }
 
   var settings: CredentialSettings { state.withLock { $0.settings } }
+
+  /// Asks for tokens on another way from now on.
+  func follow(_ source: TokenSource?) { state.withLock { $0.source = source } }
 
   /// Takes settings that differ in secrets alone. The present token serves until there is one by the new ones.
   func follow(_ settings: CredentialSettings, _ source: TokenSource?) {

@@ -84,7 +84,7 @@ extension Forwarding: ExchangeRun {
 
   func prepareRival() {
     // One that would have to wait comes too late.
-    if let own = outgoing?.route.credential, !own.isGood(at: .now) { return }
+    if let route = outgoing?.route, route.hasSecrets, !route.hasGoodCredentials(at: .now) { return }
     startRival { number, keep in keep(makeAttempt(number)) }
   }
 
@@ -260,6 +260,7 @@ extension Forwarding: AttemptDelegate {
 
   private func finish(_ attempt: Attempt, _ error: TransferError?, _ report: TransferReport) {
     attempt.measured(report)
+    if error?.kind == .proxyUnauthorized { wasRefusedByProxy(attempt) }
     var failure = attempt.judged(error).map {
       let rules = outgoing?.route.spec.rules
       let advice = TransferAdvice(options: plan.transport.options, rules: rules, naming: .upstream)
@@ -297,7 +298,8 @@ extension Forwarding: AttemptDelegate {
 
   /// The failure to report for the upstream if there was no final head; nil if that says nothing about the upstream.
   private func attemptFailure(_ failure: TransferFailure?) -> Attempt.Failure? {
-    guard let failure, self.failure != .cancelled, !failure.isDestinationRefused, !failure.isOwnDefect
+    guard let failure, self.failure != .cancelled, !failure.isDestinationRefused, !failure.isOwnDefect,
+      !failure.isOfProxy
     else { return nil }
     let outcome = RequestOutcome(self.failure ?? .transfer(failure), status: nil)
     return (outcome, isSilence: failure.code == .timedOut)

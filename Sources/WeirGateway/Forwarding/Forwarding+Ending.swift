@@ -231,7 +231,7 @@ extension Forwarding {
     outgoing = request.fallback(to: route, after: machine.retries, fields: fields)
     machine = ExchangeMachine(mayRetry: route.mayConnectElsewhere || route.credential != nil)
     (failure, head, ending, grantedReason) = (nil, nil, nil, nil)
-    (credential, firstVersion) = (nil, 0)
+    (credential, firstVersions) = (nil, CredentialVersions())
     isResponseBad = false
     // It may wait before it begins.
     body.rewind()

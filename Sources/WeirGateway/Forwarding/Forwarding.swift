@@ -40,8 +40,8 @@ final class Forwarding {
   @exclusivity(unchecked) var tally = UpstreamTally()
   /// Whether the upstream has no endpoint, for which the request waits.
   @exclusivity(unchecked) private var awaitsEndpoints = false
-  /// The version of the credential that the first attempt carried; 0 without one.
-  @exclusivity(unchecked) var firstVersion: UInt64 = 0
+  /// The versions of the credentials that the first attempt carried.
+  @exclusivity(unchecked) var firstVersions = CredentialVersions()
   /// Nil without a credential, and for a single attempt with a value that was there and was not refused.
   @exclusivity(unchecked) var credential: CredentialUse?
   /// The reason why the next attempt was granted.

@@ -96,10 +96,12 @@ final class ForwardingPlan: Sendable {
     requested.reduce(into: []) { $0.formUnion(ControlGauges(of: $1.controls)) }
   }
 
-  /// The names of the credentials that requests to upstreams get.
+  /// The names of the credentials that requests to upstreams, and proxies on their way, get.
   var credentials: [Destination: Set<String>] {
     forwarding.reduce(into: [:]) { names, plan in
-      if let credential = plan.credential { names[plan.upstream.destination, default: []].insert(credential.name) }
+      for case let credential? in [plan.credential, plan.proxyCredential] {
+        names[plan.upstream.destination, default: []].insert(credential.name)
+      }
     }
   }
 

@@ -1,3 +1,4 @@
+import WeirCurl
 import WeirTransport
 
 /// The gateway's own answer if there is no upstream's response to pass on. It names no host and no address but those
@@ -119,7 +120,27 @@ struct GatewayAnswer: Equatable, Sendable {
     case .rejected(.noEndpoint)?:
       self.init(503, "the upstream has no endpoint")
       retryAfter = 1
+    case .transfer(let failure)?:
+      if let label = failure.proxyLabel {
+        self.init(502, Self.text(ofProxys: label, isOfProxy: failure.isOfProxy))
+      } else {
+        self.init(outcome)
+      }
     default: self.init(outcome)
+    }
+  }
+
+  /// The sentence about a failure of the proxy on the way.
+  ///
+  /// - Parameter isOfProxy: Whether it says nothing about the upstream.
+  private static func text(ofProxys label: String, isOfProxy: Bool) -> String {
+    if !isOfProxy { return "the proxy on the way could not reach the upstream" }
+    return switch TransferError.Kind(rawValue: label) {
+    case .proxyRefused: "the proxy on the way to the upstream has refused the connection"
+    case .proxyUnauthorized: "the proxy on the way to the upstream wants another credential"
+    case .proxyTimeout: "the proxy on the way to the upstream did not answer in time"
+    case .proxyTLS: "no trusted connection to the proxy on the way to the upstream"
+    default: "the proxy on the way to the upstream can't be reached or broke off"
     }
   }
 

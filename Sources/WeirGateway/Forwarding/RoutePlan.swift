@@ -1,5 +1,6 @@
 import WeirCurl
 import WeirExporter
+import WeirIO
 import WeirTransport
 
 /// A route with one of its upstreams, prepared for forwarding. A class, so that a request keeps the whole plan alive by
@@ -40,7 +41,9 @@ final class RoutePlan: Sendable {
   let fallback: ForwardingPlan.Fallback?
   /// The credential of requests; nil without one.
   let credential: OutboundCredential?
-  /// Whether attempts get fields with secrets (``SecretFields``).
+  /// The credential of the proxy on the way; nil without one.
+  let proxyCredential: OutboundCredential?
+  /// Whether attempts get fields with secrets, or the proxy does (``SecretFields``).
   let hasSecrets: Bool
   /// What is done about content codings; nil for nothing.
   let coding: CodingPlan?
@@ -66,21 +69,23 @@ final class RoutePlan: Sendable {
     let silence = route.silenceTimeout ?? named?.connection.silenceTimeout
     spec.silenceTimeout = silence ?? 0
     streamSilence = silence ?? Route.defaultStreamSilence
-    spec.rules = named.map { named in
-      TransferRules(
-        connectTimeout: named.connection.connectTimeout, idleTimeout: named.connection.idleTimeout,
-        maximumAge: named.connection.maximumAge, httpVersion: named.connection.httpVersion)
-    }
+    let proxy = named?.proxy ?? route.proxy
+    let options = proxy.options { maker.context.credentials[$0] }
     if case .connect(let rule) = route.action {
       spec.opensTunnel = true
-      spec.rules = TransferRules(connectTimeout: rule.connectTimeout)
+      spec.rules = TransferRules(connectTimeout: rule.connectTimeout, proxy: options)
+    } else {
+      spec.rules = TransferRules(named?.connection, through: options)
     }
     self.spec = spec
+    proxyCredential = maker.context.credentials[proxy.credential]
     let credential =
       requested.map(\.route.credential)
       ?? maker.context.credentials[isFallback ? named?.credential : route.credential ?? named?.credential]
     self.credential = credential
-    hasSecrets = credential != nil || (route.headers.set + route.headers.add).contains { $0.secret != nil }
+    hasSecrets =
+      credential != nil || proxyCredential != nil
+      || (route.headers.set + route.headers.add).contains { $0.secret != nil }
     headers = HeaderPolicy(
       route: route, upstream: upstream, host: named?.host, pseudonym: maker.context.pseudonym,
       ids: maker.idSettings, believed: maker.believed, credential: credential?.field)
@@ -106,6 +111,11 @@ final class RoutePlan: Sendable {
     coding = CodingPlan(route.compression, limit: maker.context.coders)
     tunnels = maker.tunnels(of: route)
     authority = requested?.authority
+  }
+
+  /// Whether an attempt could begin with the credentials that there are.
+  func hasGoodCredentials(at now: MonotonicTime) -> Bool {
+    credential?.isGood(at: now) != false && proxyCredential?.isGood(at: now) != false
   }
 
   /// The target of a request, as the route's decision has it.
@@ -190,6 +200,16 @@ final class RoutePlan: Sendable {
       let gate = upstream.isNamed ? named[upstream.host]?.uploads : uploads[upstream.destination]
       return gate ?? Gate(limit: 1)
     }
+  }
+}
+
+extension TransferRules {
+  /// Nil if they would say nothing.
+  fileprivate convenience init?(_ connection: ConnectionSettings?, through proxy: ProxyOptions) {
+    if connection == nil, case .none = proxy { return nil }
+    self.init(
+      connectTimeout: connection?.connectTimeout, idleTimeout: connection?.idleTimeout,
+      maximumAge: connection?.maximumAge, httpVersion: connection?.httpVersion, proxy: proxy)
   }
 }
 

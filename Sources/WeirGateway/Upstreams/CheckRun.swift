@@ -96,6 +96,9 @@ final class CheckTerms {
   let upstream: NamedUpstream
   let check: EndpointCheck
   private let credential: OutboundCredential?
+  private let proxy: ProxyOptions
+  /// Nil without one.
+  private let proxyCredential: OutboundCredential?
   private let fields: HeaderBlock
   /// The fields whose values are in files.
   private let secrets: [HeaderRule]
@@ -103,14 +106,19 @@ final class CheckTerms {
   /// The version of the credential that was refused, and fetched anew for that; nil once a check is answered otherwise.
   private var refused: UInt64?
 
-  /// Nil for an upstream without checks, and for one whose credential is not fetched, as no route leads there.
-  init?(_ upstream: NamedUpstream, _ credential: OutboundCredential?) {
-    guard let check = upstream.check, upstream.credential == nil || credential != nil else { return nil }
+  /// Nil for an upstream without checks, and for one whose credentials are not fetched, as no route leads there.
+  init?(_ upstream: NamedUpstream, _ credentials: CredentialRegistry) {
+    let names = [upstream.credential, upstream.proxy.credential].compactMap(\.self)
+    guard let check = upstream.check, names.allSatisfy({ credentials[$0] != nil }) else { return nil }
     self.upstream = upstream
     self.check = check
-    let credential = check.path == nil ? nil : credential
+    let credential = check.path == nil ? nil : credentials[upstream.credential]
     self.credential = credential
+    proxy = upstream.proxy.options { credentials[$0] }
+    proxyCredential = credentials[upstream.proxy.credential]
     var spec = TransferSpec(url: upstream.target.origin)
+    spec.isForOneOfMany = true
+    if upstream.proxy != .off { spec.rules = TransferRules(proxy: proxy) }
     spec.target = check.path
     spec.method = check.method
     // A request without a body says so, unless its method has none by nature (RFC 9110 §8.6).
@@ -129,8 +137,9 @@ final class CheckTerms {
     fields = block
   }
 
-  /// The fields of a check that begins now, with the version of its credential; nil if that is not good.
+  /// The fields of a check that begins now, with the version of its credential; nil if that or the proxy's is not good.
   func headers(at now: MonotonicTime) -> (PreparedHeaders, version: UInt64)? {
+    if let proxyCredential, !proxyCredential.isGood(at: now) { return nil }
     var block = fields
     var version: UInt64 = 0
     for header in secrets { block.append(name: header.name, value: header.secret?.value ?? "") }
@@ -157,8 +166,9 @@ final class CheckTerms {
   func wasTaken() { refused = nil }
 
   /// Whether checks of the upstream, as a configuration has it now, are the same.
-  func holds(for upstream: NamedUpstream, with credential: OutboundCredential?) -> Bool {
-    (check.path == nil || self.credential === credential) && check == upstream.check
+  func holds(for upstream: NamedUpstream, with credentials: CredentialRegistry) -> Bool {
+    (check.path == nil || credential === credentials[upstream.credential]) && check == upstream.check
+      && proxy == upstream.proxy.options { credentials[$0] }
       && self.upstream.target == upstream.target && self.upstream.tls == upstream.tls
       && self.upstream.destinationPolicy == upstream.destinationPolicy
   }
@@ -187,10 +197,10 @@ struct CheckOutcome: Sendable, Equatable {
 }
 
 extension CheckOutcome {
-  /// Nil if the failure is our own, such as a want of descriptors: it says nothing about the endpoint.
+  /// Nil if the failure is our own, such as a want of descriptors, or a proxy's: it says nothing about the endpoint.
   init?(_ error: TransferError, advice: TransferAdvice) {
     let failure = TransferFailure(error, advice: advice)
-    guard !failure.isOwnDefect else { return nil }
+    guard !failure.isOwnDefect, !failure.isOfProxy else { return nil }
     let result: CheckResult =
       switch RequestOutcome(failure.code, hadResponse: false) {
       case .tlsError: .tls

@@ -31,7 +31,7 @@ final class EndpointChecks {
     for (name, upstream) in upstreams {
       let present = entries[name]?.upstream
       if upstream.entry === entries[name], let present,
-        upstream.terms.holds(for: present, with: credentials[present.credential])
+        upstream.terms.holds(for: present, with: credentials)
       {
         continue
       }
@@ -40,7 +40,7 @@ final class EndpointChecks {
       if let present, present.check == nil { upstream.entry.set.forgetChecks(at: now) }
     }
     for entry in entries.values where upstreams[entry.name] == nil {
-      guard let terms = CheckTerms(entry.upstream, credentials[entry.upstream.credential]) else { continue }
+      guard let terms = CheckTerms(entry.upstream, credentials) else { continue }
       let upstream = CheckedUpstream(entry, terms, watch: watch(entry.name))
       upstreams[entry.name] = upstream
       compare(upstream, at: now)

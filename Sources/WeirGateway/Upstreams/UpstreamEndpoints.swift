@@ -160,16 +160,16 @@ struct EndpointPlace: Sendable, Hashable {
 }
 
 extension NamedUpstream {
-  /// The endpoints that need no lookup.
+  /// The endpoints that need no lookup: addresses, and names that a proxy looks up.
   var written: [EndpointSpec] {
     guard case .listed(let endpoints) = source else { return [] }
-    return endpoints.filter(\.isAddress).map { $0.named(by: url(of: $0)) }
+    return endpoints.filter { !isLookedUp($0) }.map { $0.named(by: url(of: $0)) }
   }
 
   var places: [EndpointPlace] {
     switch source {
     case .listed(let endpoints):
-      endpoints.filter { !$0.isAddress }.map { EndpointPlace(kind: .name($0), name: $0.name) }
+      endpoints.filter(isLookedUp).map { EndpointPlace(kind: .name($0), name: $0.name) }
     case .services(let name): [EndpointPlace(kind: .services(name), name: name)]
     case .file(let path): [EndpointPlace(kind: .file(path), name: path)]
     }

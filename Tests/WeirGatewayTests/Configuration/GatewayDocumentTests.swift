@@ -10,6 +10,7 @@ import Testing
   /// The documents with examples of the configuration file.
   static let documents = [
     "gateway", "routes", "bounds", "upstreams", "streams", "listeners", "limits", "running", "logs", "configuration",
+    "proxies",
   ].map { "\($0).md" }
 
   private let folder = URL(filePath: #filePath).appending(path: "../../../../docs").standardized
@@ -68,6 +69,7 @@ import Testing
       names == [
         ["payments"], ["orders", "canary", "tenants", "docs", "to-https", "closed"], ["pay"], ["downloads"], ["chat"],
         ["texts"], ["all"], ["search"], ["reports", "admin", "no-admin"], ["shop", "health"], ["traced"],
+        ["orders", "pay", "maps"],
       ])
   }
 }

@@ -26,7 +26,7 @@ import WeirTransport
     try Configuration(parsing: Array(text.utf8), file: "f", environment: environment)
   }
 
-  /// What is said of a file, problems or warnings, but for credentials that nothing names.
+  /// All that is said of a file, problems or warnings, but for credentials that nothing names.
   private func said(_ text: String, environment: ProxyEnvironment = environment) -> [String] {
     do {
       return try configuration(text, environment: environment).warnings.map {
@@ -109,7 +109,7 @@ import WeirTransport
       ("'http://::1:1'", "an IPv6 address needs brackets, as in [2001:db8::7]:8443"),
       ("false", "give a URL such as http://proxy.example:3128, environment or off"),
       ("true", "give a URL such as http://proxy.example:3128, environment or off"),
-      ("5", "expected a string, found 5; write it in quotes"), ("[]", "expected a string, found a list"),
+      ("5", "expected a string, found the number 5; write it in quotes"), ("[]", "expected a string, found a list"),
     ])
   func valuesAreChecked(value: String, problem: String) {
     #expect(said("proxy: \(value)\nroutes: [{name: a, upstream: 'http://h'}]") == ["problem 1:8: proxy: \(problem)"])

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import Weir
+import WeirCurl
 import WeirTestSupport
 import WeirTransport
 
@@ -28,6 +29,22 @@ import WeirTransport
     #expect(answer.status == 503)
     #expect(answer.retryAfter == expected)
     #expect(GatewayAnswer(.rejected, .rejected(.queueFull)).retryAfter == nil)
+  }
+
+  /// Clients learn that there is a proxy, and not which one. docs/proxies.md has the sentences.
+  @Test(arguments: [
+    (TransferError.Kind.proxyRefused, 403), (.proxyRefused, 502), (.proxyUnauthorized, 407), (.proxyUnreachable, 0),
+    (.proxyTimeout, 0), (.proxyTLS, 0),
+  ])
+  func aFailureOfAProxySaysSo(kind: TransferError.Kind, status: Int) throws {
+    let error = TransferError(kind, message: "the proxy http://p.example:1", proxyStatus: status)
+    let failure = TransferFailure(error, advice: TransferAdvice(options: TransportOptions(), naming: .upstream))
+    let answer = GatewayAnswer(RequestOutcome(.transfer(failure), status: nil), .transfer(failure))
+    #expect(answer.status == 502)
+    #expect(answer.refusal == nil)
+    #expect(answer.line.contains("the proxy on the way") && !answer.line.contains("p.example"))
+    let page = try PackageRoot.text(of: "docs/proxies.md")
+    #expect(page.contains("| `\(kind.rawValue)` |") && page.contains("`\(answer.line)`"))
   }
 
   @Test(arguments: ShedReason.allCases)

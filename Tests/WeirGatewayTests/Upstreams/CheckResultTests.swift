@@ -49,6 +49,16 @@ import WeirTransport
     #expect(outcome?.problem.hasPrefix(error.message) == true)
   }
 
+  /// But a proxy that could not reach the endpoint says so.
+  @Test(arguments: [(403, false), (407, false), (502, true), (503, true), (504, true)])
+  func failuresOfProxiesSayNothing(status: Int, counts: Bool) {
+    let refused = TransferError(.proxyRefused, message: "no", proxyStatus: status)
+    #expect((CheckOutcome(refused, advice: advice)?.result == .connection) == counts)
+    for kind in [TransferError.Kind.proxyUnauthorized, .proxyUnreachable, .proxyTimeout, .proxyTLS] {
+      #expect(CheckOutcome(TransferError(kind, message: "no"), advice: advice) == nil)
+    }
+  }
+
   @Test func ourOwnDefectsSayNothing() {
     #expect(CheckOutcome(TransferError(.noSocket, message: "none"), advice: advice) == nil)
     #expect(CheckOutcome(TransferError(.curl, code: .outOfMemory, message: "none"), advice: advice) == nil)

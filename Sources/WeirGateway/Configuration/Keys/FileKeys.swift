@@ -36,9 +36,9 @@ struct ReadFile {
     Key(
       "proxy", ProxySettings.form, \.proxy,
       """
-      beside `routes`: the proxy on the way to all upstreams and token services that have no `proxy` of their own \
-      ([proxies.md](proxies.md)): `proxy: http://proxy.example:3128`, or `https://`, `socks5://` (names are looked up \
-      here), `socks5h://` (by the proxy); `environment`: `http_proxy` and its kin
+      beside `routes`: the proxy on the way to all upstreams and token services without one of their own \
+      ([proxies.md](proxies.md)): `http://host:port`, `https://`, `socks5://` (names are looked up here) or `socks5h://` \
+      (by the proxy); `environment`: those of `http_proxy` and its kin
       """)
     Key(
       "accessLog", AccessLogSettings.form, \.accessLog,

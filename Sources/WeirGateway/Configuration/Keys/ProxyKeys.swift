@@ -48,7 +48,7 @@ extension ProxySettings {
     return .proxy(proxy)
   }
 
-  /// What stands for a missing key, but at the top of the file.
+  /// The meaning of a missing key anywhere but at the top of the file.
   static let missing = "the file's `proxy`"
 }
 
