@@ -43,7 +43,9 @@ package final class ProxyEnvironment: Sendable, Hashable {
     return proxy
   }
 
-  /// The proxies and the exceptions in words, for each scheme; without credentials.
+  package var proxies: [TransferProxy] { [plain, secure].compactMap(\.self) }
+
+  /// The proxies in words, for each scheme; without credentials.
   package var summary: [(scheme: String, proxy: String)] {
     [("http", plain?.name ?? "none"), ("https", secure?.name ?? "none")]
   }

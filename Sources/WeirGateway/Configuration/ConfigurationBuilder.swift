@@ -93,7 +93,11 @@ private struct ConfigurationBuilder {
     let senders = senders(of: route, takesOrigins: read.proxyKey(given) == nil)
     if listenerNames != nil { read.compare(&route, with: senders, given) }
     if let reader = given["auth"] { warn(of: route, from: senders, reader) }
-    if given.has("connect") { route.retry.warn(in: route, to: [], given) }
+    if given.has("connect") {
+      route.retry.warn(in: route, to: [], given)
+      route.proxy = proxies.standard
+      read.compare(route, throughProxy: route.proxy.resolver, given)
+    }
     if given.has("redirect") || given.has("respond") || given.has("connect") {
       return read.redirect == nil && read.response == nil && read.connect == nil ? nil : route
     }
@@ -200,9 +204,11 @@ private struct ConfigurationBuilder {
       route.proxy = proxies.complete(proxy, given["upstream"]?.child("proxy"), &credentials)
       proxies.compare(route, to: upstream, given)
       return .upstream(upstream)
-    case .requested(let requested, let tls):
+    case .requested(let requested, let tls, let proxy):
       given["splitBy"]?.report("needs several upstreams to split requests among")
       route.tls = tls
+      route.proxy = proxies.complete(proxy, given["upstream"]?.child("proxy"), &credentials)
+      read.compare(route, throughProxy: route.proxy.resolver, given)
       return .requested(requested)
     case .named(let name):
       given["splitBy"]?.report("needs several upstreams to split requests among")

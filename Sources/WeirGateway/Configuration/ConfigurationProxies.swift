@@ -5,7 +5,7 @@ import WeirTransport
 /// Completes the proxies of a file with what they name, and compares them with what goes through them.
 struct ConfigurationProxies {
   /// The way of all that has no `proxy` of its own.
-  private var standard = ProxySettings.off
+  private(set) var standard = ProxySettings.off
 
   /// - Parameter reader: The value of `proxy` beside `routes`; nil if the file has none.
   init(

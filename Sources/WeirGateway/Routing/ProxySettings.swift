@@ -59,6 +59,17 @@ package enum ProxySettings: Sendable, Hashable {
     }
   }
 
+  /// The name of a proxy that looks names up itself, on the way to any host; nil if there is none.
+  var resolver: String? {
+    let proxies: [TransferProxy] =
+      switch options() {
+      case .none: []
+      case .named(let environment): environment.proxies
+      case .proxy(let proxy): [proxy]
+      }
+    return proxies.first(where: \.resolvesNames)?.name
+  }
+
   /// The proxy on the way to a host, without its credential; nil for a direct connection.
   func proxy(to host: String, port: Int, isSecure: Bool) -> TransferProxy? {
     options().proxy(to: host[...], port: port, isSecure: isSecure)

@@ -107,7 +107,7 @@ extension ReadRoute {
     for reader in readers {
       if route.match.hosts.isEmpty {
         reader.report("would be sent to any host that a client names; name hosts in match.host")
-      } else if case .requested(let requested, _)? = target, requested.scheme != .https {
+      } else if case .requested(let requested, _, _)? = target, requested.scheme != .https {
         reader.warn("is sent in clear text where the target is of http://; write requested: { scheme: https }")
       }
     }
