@@ -120,22 +120,16 @@ struct GatewayAnswer: Equatable, Sendable {
     case .rejected(.noEndpoint)?:
       self.init(503, "the upstream has no endpoint")
       retryAfter = 1
-    case .transfer(let failure)?:
-      if let label = failure.proxyLabel {
-        self.init(502, Self.text(ofProxys: label, isOfProxy: failure.isOfProxy))
-      } else {
-        self.init(outcome)
-      }
+    case .transfer(let failure)? where failure.proxyLabel != nil:
+      self.init(GatewayAnswer(outcome).status, Self.text(ofProxys: failure))
     default: self.init(outcome)
     }
   }
 
   /// The sentence about a failure of the proxy on the way.
-  ///
-  /// - Parameter isOfProxy: Whether it says nothing about the upstream.
-  private static func text(ofProxys label: String, isOfProxy: Bool) -> String {
-    if !isOfProxy { return "the proxy on the way could not reach the upstream" }
-    return switch TransferError.Kind(rawValue: label) {
+  private static func text(ofProxys failure: TransferFailure) -> String {
+    if !failure.isOfProxy { return "the proxy on the way could not reach the upstream" }
+    return switch failure.proxyLabel.flatMap(TransferError.Kind.init) {
     case .proxyRefused: "the proxy on the way to the upstream has refused the connection"
     case .proxyUnauthorized: "the proxy on the way to the upstream wants another credential"
     case .proxyTimeout: "the proxy on the way to the upstream did not answer in time"

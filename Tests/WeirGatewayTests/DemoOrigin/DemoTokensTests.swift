@@ -153,7 +153,7 @@ import WeirTestSupport
     #expect(configuration.routes.map(\.credential) == [nil, nil, "demo"])
     let credential = try #require(configuration.credentials.first)
     #expect(configuration.credentials.count == 1 && credential.name == "demo")
-    guard case .oauth2(let settings, nil, wait: 5) = credential.kind else {
+    guard case .oauth2(let settings, nil, proxy: .off, wait: 5) = credential.kind else {
       Issue.record("\(credential)")
       return
     }

@@ -13,7 +13,7 @@ import WeirTransport
   private static func credential(_ tokens: TokenService) throws -> (OutboundCredential, Session) {
     let session = Session(configuration: OAuth2Authenticator.sessionConfiguration(tls: nil))
     let settings = CredentialSettings(name: "c", kind: tokens.kind())
-    guard case .oauth2(let oauth2, _, _) = settings.kind else { throw PeerError("no tokens are fetched") }
+    guard case .oauth2(let oauth2, _, _, _) = settings.kind else { throw PeerError("no tokens are fetched") }
     let source = OutboundCredential.TokenSource(authenticator: OAuth2Authenticator(oauth2), session: session)
     let events = CredentialEvents(monitor: nil, log: Logger(level: .error))
     return (OutboundCredential(settings, source, events), session)
