@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 import Weir
 import WeirIO
+import WeirMetrics
 import WeirTestSupport
 
 @testable import WeirGateway
