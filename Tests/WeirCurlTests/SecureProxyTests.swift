@@ -129,8 +129,9 @@ import WeirTestSupport
     // A server that is not trusted is not the proxy's fault.
     let rig = try await proxy.rig(roots: (proxy: own, server: other))
     let error = try #require(await rig.get(upstream.url("keep", okResponse("x"))).error)
-    #expect(error.kind == .curl && error.code == .peerFailedVerification)
-    #expect(error.certificateDefect == .unknownRoot && !error.isOfProxy)
+    // libcurl 7.88.1 says of TLS within TLS only that the handshake has failed.
+    #expect(error.kind == .curl && error.code.isOfHandshake && !error.isOfProxy, "\(error)")
+    if error.code == .peerFailedVerification { #expect(error.certificateDefect == .unknownRoot) }
     await rig.close()
   }
 

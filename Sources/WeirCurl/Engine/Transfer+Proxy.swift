@@ -78,9 +78,9 @@ extension Transfer {
   func receiveReply(_ line: UnsafeRawBufferPointer) {
     clock.lastProgress = engine.now
     guard line.begins(with: "http/") else { return }
-    let text = String(decoding: line.prefix(Self.longestReply), as: UTF8.self)
-    let words = text.split(separator: " ", maxSplits: 1).last.map(String.init) ?? ""
-    tunnel.reply = CurlText.sanitized(words)
+    let line = line.prefix(Self.longestReply).prefix { !$0.isLineBreak }
+    let words = String(decoding: line, as: UTF8.self).split(separator: " ", maxSplits: 1).last ?? ""
+    tunnel.reply = CurlText.sanitized(String(words))
   }
 
   /// Why the transfer can't go through its proxy; nil if it can.
@@ -110,9 +110,9 @@ extension Transfer {
   private func failure(
     _ kind: TransferError.Kind, of proxy: TransferProxy, _ fact: String, _ error: TransferError
   ) -> TransferError {
-    let text = fact.isEmpty ? error.message : "\(fact): \(error.message)"
+    let text = fact.isEmpty ? ": \(error.message)" : " \(fact): \(error.message)"
     return TransferError(
-      kind, code: error.code, message: "the proxy \(proxy.name): \(text)", osErrno: error.osErrno,
+      kind, code: error.code, message: "the proxy \(proxy.name)\(text)", osErrno: error.osErrno,
       certificateDefect: error.certificateDefect)
   }
 

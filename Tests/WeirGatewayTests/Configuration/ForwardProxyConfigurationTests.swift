@@ -123,7 +123,7 @@ import WeirTransport
   @Test func tunnelsMayHaveLimits() throws {
     let keys = """
       match: {host: h, listener: egress, clients: [unix], headers: {a: b}}, connect: {}, clients: {allow: [unix]}, \
-      rateLimits: [{rate: 1/s}], concurrency: [{limit: 1}], timeout: 1s, retry: {limit: 1, backoff: {base: 1ms}}, \
+      rateLimits: [{name: l, rate: 1/s}], concurrency: [{limit: 1}], timeout: 1s, retry: {limit: 1, backoff: {base: 1ms}}, \
       circuitBreaker: {}, accessLog: off
       """
     #expect(try warnings(keys) == [])

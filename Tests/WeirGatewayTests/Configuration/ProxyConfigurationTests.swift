@@ -163,7 +163,7 @@ import WeirTransport
   func credentialsFitTheProxy(url: String, credential: String, expected: String?) {
     for (key, path) in [("proxy", "proxy"), ("upstreams", "upstreams[0].proxy")] {
       let proxy = "{url: \"\(url)\", credential: \(credential)}"
-      let value = key == "proxy" ? proxy : "[{name: u, endpoints: [\"unix:/a\", \"a:1\"], proxy: \(proxy)}]"
+      let value = key == "proxy" ? proxy : "[{name: u, endpoints: [\"a:1\"], proxy: \(proxy)}]"
       let upstream = key == "proxy" ? "http://h" : "u"
       let text = "\(Self.credentials)\(key): \(value)\nroutes: [{name: a, upstream: \"\(upstream)\"}]"
       let found = said(text).filter { $0.contains(".credential: ") }

@@ -90,7 +90,7 @@ import WeirTestSupport
     ("https", answer("403 Forbidden"), refused, "proxy_refused", "answered CONNECT with 403 Forbidden", 0),
     ("https", answer("407 Who"), unauthorized, "proxy_authentication", "answered CONNECT with 407 Who", 0),
     ("http", answer("407 Who"), unauthorized, "proxy_authentication", "wants a credential (407)", 0),
-    ("https", "", broken, "proxy_unreachable", "", 0),
+    ("https", "", broken, "proxy_unreachable", "has made no tunnel", 0),
     ("https", answer("503 No"), unreached, "proxy_refused", "answered CONNECT with 503 No", 1),
   ])
   func aFailureNamesTheProxy(

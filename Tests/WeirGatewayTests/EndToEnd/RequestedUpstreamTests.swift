@@ -120,6 +120,7 @@ import WeirTestSupport
       credentials: [{name: key, field: {name: X-API-Key, value: {file: "\(secret.path)"}}}]
       routes:
         - name: r
+          match: {host: 127.0.0.1}
           upstream: {requested: {ports: [\(servers[0].port), \(servers[1].port)]}}
           destinationPolicy: {otherwise: any}
           credential: key

@@ -69,15 +69,21 @@ import WeirTransport
         .tooManyPasswords(seconds: 1), .unauthorized([]), .forbidden, .bodyOverLimit,
         .unauthorized([], isForProxy: true),
       ]
+    let upstream = try Upstream(parsing: "http://host:1")
+    // These name what the client has asked for.
+    let forbidden =
+      ["destinationPolicy refuses …, with the address and the reason", "this gateway itself listens on …"]
+      .map { GatewayAnswer.forbidden(upstream, $0) } + [.forbidden(upstream, "the port is not allowed")]
     let page = try PackageRoot.text(of: "docs/gateway.md").components(separatedBy: "## Refusals").last ?? ""
     let rows = page.components(separatedBy: "\n## ")[0].split(separator: "\n").compactMap { line -> String? in
       let cells = line.split(separator: "|").map { $0.filter { $0 != "`" }.trimmingCharacters(in: .whitespaces) }
       guard cells.count == 7, Int(cells[0]) != nil else { return nil }
       return "\(cells[0]) \(cells[1]) \(cells[2]) \(cells[3] != "–") \(cells[5])"
     }
-    let expected = answers.map { answer in
+    let expected = (answers + forbidden).map { answer in
       let (reason, kind) = (answer.refusal?.reason ?? "–", answer.refusal?.kind ?? "–")
-      return "\(answer.status) \(reason) \(kind) \(answer.retryAfter != nil) \(answer.line)"
+      let line = answer.line.replacing("host:1", with: "HOST:PORT")
+      return "\(answer.status) \(reason) \(kind) \(answer.retryAfter != nil) \(line)"
     }
     #expect(Set(rows) == Set(expected))
     #expect(rows.count == Set(rows).count)
