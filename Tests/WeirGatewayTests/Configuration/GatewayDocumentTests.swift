@@ -67,8 +67,8 @@ import Testing
     }
     #expect(
       names == [
-        ["payments"], ["orders", "canary", "tenants", "docs", "to-https", "closed"], ["pay"], ["downloads"], ["chat"],
-        ["texts"], ["all"], ["search"], ["reports", "admin", "no-admin"], ["shop", "health"], ["traced"],
+        ["payments"], ["orders", "canary", "tenants", "docs", "to-https", "closed"], ["github", "cloud", "tunnels"],
+        ["pay"], ["downloads"], ["chat"], ["tunnels"], ["texts"], ["all"], ["search"], ["reports", "admin", "no-admin"], ["shop", "health"], ["traced"],
         ["orders", "pay", "maps"],
       ])
   }
