@@ -207,10 +207,10 @@ async def faults(here: Here) -> list[Bar]:
         + (["curl has got the origin's answer"] if other.good else [])
         for case, came, other in zip(cases, answers, beside)
     }
-    here.place.notes += [f"{name}: {line['error']}, {line['text']}" for name, line in told.failures.items()]
+    here.place.notes += [f"{name}: {line.get('error', '')}, {line.get('text', '')}" for name, line in told.failures.items()]
     await gateway.process.end()
     count = sum(not texts for texts in found.values())
-    longest = max((len(line["text"]) for line in told.failures.values()), default=0)
+    longest = max((len(line.get("text", "")) for line in told.failures.values()), default=0)
     shown = secrets_in(told)
     return [
         Bar(f"{count} of {len(cases)} faults have the right failure", count == len(cases)),
