@@ -58,6 +58,9 @@ final class CheckRun {
 
 extension CheckRun: TimerHandler {
   func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
+    // A proxy that has made no tunnel says nothing about the endpoint.
+    let phases = dial?.report()?.phases ?? transfer?.report().phases
+    if let phases, phases[.tunnel] != nil, phases[.tls] == nil, phases[.send] == nil { return end(nil) }
     end(CheckOutcome(result: .timeout, problem: "the check was not done within \(check.timeout) s"))
   }
 }
