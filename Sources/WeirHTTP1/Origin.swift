@@ -167,7 +167,8 @@ struct OriginTable {
     if let known = places[demands], known.spelling == url.origin, known.fits(spec) { return known }
     if max(places.count, origins.count) >= limit { removeUnused() }
     let origin = demands.isForwarding ? origin(Self.proxysKey(demands)) : origin(demands)
-    let forwarded = demands.isForwarding
+    let forwarded =
+      demands.isForwarding
       ? ForwardedOrigin(host: demands.host, port: demands.port, endpoint: spec.endpoint) : nil
     let place = Place(String(url.origin), demands, spec, origin, forwarded)
     places[demands] = place

@@ -130,7 +130,9 @@ import WeirTestSupport
     let rig = try await proxy.rig(roots: (proxy: own, server: other))
     let error = try #require(await rig.get(upstream.url("keep", okResponse("x"))).error)
     // libcurl 7.88.1 says of TLS within TLS only that the handshake has failed.
-    #expect(error.kind == .curl && [.peerFailedVerification, .tlsConnect].contains(error.code) && !error.isOfProxy, "\(error)")
+    #expect(
+      error.kind == .curl && [.peerFailedVerification, .tlsConnect].contains(error.code) && !error.isOfProxy, "\(error)"
+    )
     if error.code == .peerFailedVerification { #expect(error.certificateDefect == .unknownRoot) }
     await rig.close()
   }

@@ -68,8 +68,8 @@ import Testing
     #expect(
       names == [
         ["payments"], ["orders", "canary", "tenants", "docs", "to-https", "closed"], ["github", "cloud", "tunnels"],
-        ["pay"], ["downloads"], ["chat"], ["tunnels"], ["texts"], ["all"], ["search"], ["reports", "admin", "no-admin"], ["shop", "health"], ["traced"],
-        ["orders", "pay", "maps"],
+        ["pay"], ["downloads"], ["chat"], ["tunnels"], ["texts"], ["all"], ["search"],
+        ["reports", "admin", "no-admin"], ["shop", "health"], ["traced"], ["orders", "pay", "maps"],
       ])
   }
 }
