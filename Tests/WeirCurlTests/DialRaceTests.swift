@@ -244,7 +244,7 @@ struct DialRaceTests {
     let server = try ScriptedServer(Script(.awaitClose))
     let rig = try await Self.rig(server)
     let outcome = await rig.transfer(TransferSpec(url: Self.url, silenceTimeout: 0.2))
-    #expect(outcome.error?.kind == .silence)
+    #expect(outcome.error?.kind == .proxyTimeout)
     #expect(outcome.finishes == 1)
     let report = try #require(outcome.report)
     #expect(report.total >= 0.2 && report.total < 5)

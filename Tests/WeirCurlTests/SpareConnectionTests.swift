@@ -77,7 +77,7 @@ struct SpareConnectionTests {
     let (rig, server) = try await Self.rig(slow: ended, second: .awaitClose, third: .awaitClose)
     let slow = await rig.start(TransferSpec(url: Self.url + "slow"))
     let outcome = await rig.start(TransferSpec(url: Self.url, silenceTimeout: 0.1)).outcome
-    #expect(outcome.error?.kind == .silence, "\(outcome)")
+    #expect(outcome.error?.kind == .proxyTimeout, "\(outcome)")
     ended.open()
     #expect(await slow.outcome.text == "first")
     #expect(server.connectionCount == 3)

@@ -22,7 +22,7 @@ extension EasyHandle {
       options.set(CURLOPT_PROXYAUTH, weir_auth_schemes)
     }
     if proxy.kind == .https { options.setTrust(proxy.trust ?? Self.systemsTrust, .proxy) }
-    if transfer.handshakesToServer > 0 {
+    if transfer.handshakesToServer > 0, CurlLibrary.usesOpenSSL {
       options.keep(weir_easy_set_tls_callback(easy, curlBeginsTLS))
       options.set(CURLOPT_SSL_CTX_DATA, Unmanaged.passUnretained(transfer).toOpaque())
     }

@@ -5,7 +5,7 @@ internal import WeirIO
 extension Transfer {
   /// The error of the transfer's end; nil for success.
   func error(for result: CurlCode) -> TransferError? {
-    if let failure { return failure }
+    if let failure { return proxyFailure(failure) ?? failure }
     if let verdict { return proxyFailure(verdict) ?? verdict }
     if result == .ok { return defect() }
     if let error = refusalOfAll(result) ?? shortage(result) { return error }

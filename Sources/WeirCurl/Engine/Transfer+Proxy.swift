@@ -4,7 +4,7 @@ internal import WeirIO
 
 extension TransferEngine {
   /// The proxy on the way of a request; nil for a direct connection.
-  func proxy(of spec: TransferSpec) -> TransferProxy? {
+  package func proxy(of spec: TransferSpec) -> TransferProxy? {
     let options = spec.rules?.proxy ?? self.options.proxy
     if case .none = options { return nil }
     if prepared.unixSocketPath != nil || spec.endpoint?.unixSocketPath != nil { return nil }
@@ -27,7 +27,7 @@ struct TunnelState {
 
 // The way through a proxy.
 extension Transfer {
-  /// The most octets that are kept of a proxy's answer.
+  /// The most octets that are shown of a proxy's answer.
   private static let longestReply = 200
 
   /// Whether the request goes to a proxy, which takes it in absolute form.
@@ -65,7 +65,7 @@ extension Transfer {
   var hasTunnel: Bool {
     if clock.ready != nil || proxy == nil { return true }
     guard Scheme(url: spec.url) == .https else { return false }
-    return tunnel.handshakes >= handshakesToServer
+    return CurlLibrary.usesOpenSSL ? tunnel.handshakes >= handshakesToServer : connectStatus / 100 == 2
   }
 
   /// When the tunnel was there; nil before.
@@ -78,9 +78,9 @@ extension Transfer {
   func receiveReply(_ line: UnsafeRawBufferPointer) {
     clock.lastProgress = engine.now
     guard line.begins(with: "http/") else { return }
-    let line = line.prefix(Self.longestReply).prefix { !$0.isLineBreak }
-    let words = String(decoding: line, as: UTF8.self).split(separator: " ", maxSplits: 1).last ?? ""
-    tunnel.reply = CurlText.sanitized(String(words))
+    // More than is shown, as secrets are taken out first.
+    let line = line.prefix(8 * Self.longestReply).prefix { !$0.isLineBreak }
+    tunnel.reply = String(String(decoding: line, as: UTF8.self).split(separator: " ", maxSplits: 1).last ?? "")
   }
 
   /// Why the transfer can't go through its proxy; nil if it can.
@@ -93,7 +93,10 @@ extension Transfer {
   /// The failure of the way to the server, for a connection that was not there when libcurl gave up; nil if the proxy has no
   /// part in it.
   func proxyFailure(_ error: TransferError) -> TransferError? {
-    guard let proxy, !hasTunnel, error.kind == .curl else { return nil }
+    guard let proxy, !hasTunnel, error.kind == .curl || error.kind == .silence else { return nil }
+    if error.kind == .silence {
+      return failure(.proxyTimeout, of: proxy, "has made no connection to the server in time", error)
+    }
     if connectStatus >= 300 { return refused(connectStatus, by: proxy, error.code) }
     switch error.code {
     case .couldNotResolveHost where proxy.resolvesNames == false: return nil
@@ -118,7 +121,9 @@ extension Transfer {
 
   private func refused(_ status: Int, by proxy: TransferProxy, _ code: CurlCode) -> TransferError {
     let reply = tunnel.reply.isEmpty ? String(status) : tunnel.reply
-    let text = proxy.credential?.redacted(reply) ?? reply
+    let credential = proxy.credential ?? proxy.answer.map { BasicProxyCredential($0) }
+    let shown = (credential?.redacted(reply) ?? reply).utf8.prefix(Self.longestReply)
+    let text = CurlText.sanitized(String(decoding: shown, as: UTF8.self))
     return TransferError(
       status == 407 ? .proxyUnauthorized : .proxyRefused, code: code,
       message: "the proxy \(proxy.name) answered CONNECT with \(text)", proxyStatus: status)

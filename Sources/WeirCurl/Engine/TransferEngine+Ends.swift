@@ -180,6 +180,8 @@ extension TransferEngine {
     handle.errorText[0] = 0
     sockets.leave(transfer.awaitedSocket, Unmanaged.passUnretained(transfer).toOpaque(), at: now)
     transfer.awaitedSocket = -1
+    transfer.tunnel = TunnelState()
+    transfer.connected = nil
     transfer.repeats.startAnew(isStale: isStale)
     transfer.restarted = MonotonicTime.now.seconds(since: transfer.clock.start)
     transfer.state = .waiting

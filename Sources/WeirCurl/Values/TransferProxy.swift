@@ -119,8 +119,11 @@ final class BasicProxyCredential: ProxyCredential {
   }
 
   func redacted(_ text: String) -> String {
-    guard let password = userAndPassword?.password, password.utf8.count >= 8 else { return text }
-    return text.replacing(password, with: "<redacted>")
+    // The pair's padding may be left out.
+    let pair = String(decoding: authorization ?? [], as: UTF8.self).dropFirst("Basic ".count).prefix { $0 != "=" }
+    return [userAndPassword?.password ?? "", String(pair)].reduce(text) { text, secret in
+      secret.utf8.count >= 8 ? text.replacing(secret, with: "<redacted>") : text
+    }
   }
 
   private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)

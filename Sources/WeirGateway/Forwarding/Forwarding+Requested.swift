@@ -28,6 +28,9 @@ extension Forwarding {
   /// The path as logs and pages show it. A CONNECT has the host and port in its place.
   var shownPath: String { exchange.head.form == .authority ? exchange.head.authority : exchange.head.path }
 
+  /// Whether a proxy on the way has failed, or has refused the request.
+  var isOfProxy: Bool { failure?.transferFailure?.isOfProxy ?? false }
+
   /// Whether the client has asked for an address to which it may not go.
   var isForbidden: Bool {
     outgoing?.route.authority != nil && failure?.transferFailure?.isDestinationRefused ?? false

@@ -281,7 +281,7 @@ final class Forwarding {
       self,
       didSettle: ExchangeEnd(
         outcome: outcome,
-        isDestinationsFault: outcome.isDestinationsFault(status: tally.lastStatus) && !isForbidden,
+        isDestinationsFault: outcome.isDestinationsFault(status: tally.lastStatus) && !isForbidden && !isOfProxy,
         attempts: tally.startedHere, duration: (streamBegan ?? now).seconds(since: tally.began)))
     conclude(outcome, at: now)
   }

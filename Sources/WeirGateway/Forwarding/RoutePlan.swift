@@ -73,7 +73,10 @@ final class RoutePlan: Sendable {
     let options = proxy.options { maker.context.credentials[$0] }
     if case .connect(let rule) = route.action {
       spec.opensTunnel = true
-      spec.rules = TransferRules(connectTimeout: rule.connectTimeout, proxy: options)
+      // Programs choose the environment's proxy for a tunnel as for https.
+      let way = options.proxy(to: upstream.host[...], port: upstream.port, isSecure: true)
+      spec.rules = TransferRules(
+        connectTimeout: rule.connectTimeout, proxy: way.map { .proxy($0) } ?? ProxyOptions.none)
     } else {
       spec.rules = TransferRules(named?.connection, through: options)
     }

@@ -12,6 +12,9 @@ final class CheckRun {
   private var transfer: (any TransferHandle)?
   private var dial: Dial?
   private let timer = LoopTimer()
+  /// Whether a proxy is on the way, and whether the endpoint speaks TLS.
+  private let isProxied: Bool
+  private let isSecure: Bool
   /// Nil once the check has ended.
   private var onEnd: ((CheckOutcome?) -> Void)?
 
@@ -26,6 +29,8 @@ final class CheckRun {
     loop = engines.libcurl.loop
     self.advice = advice
     self.onEnd = onEnd
+    isProxied = engines.libcurl.proxy(of: spec) != nil
+    isSecure = spec.url.hasPrefix("https:")
     if check.path == nil {
       dial = engines.dial(spec, receiver: self)
     } else {
@@ -58,9 +63,9 @@ final class CheckRun {
 
 extension CheckRun: TimerHandler {
   func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
-    // A proxy that has made no tunnel says nothing about the endpoint.
+    // A proxy that has led nowhere yet says nothing about the endpoint.
     let phases = dial?.report()?.phases ?? transfer?.report().phases
-    if let phases, phases[.tunnel] != nil, phases[.tls] == nil, phases[.send] == nil { return end(nil) }
+    if isProxied, let phases, phases[.send] == nil, phases[.tls] == nil || !isSecure { return end(nil) }
     end(CheckOutcome(result: .timeout, problem: "the check was not done within \(check.timeout) s"))
   }
 }
@@ -121,6 +126,8 @@ final class CheckTerms {
     proxyCredential = credentials[upstream.proxy.credential]
     var spec = TransferSpec(url: upstream.target.origin)
     spec.isForOneOfMany = true
+    // An HTTP proxy would take the request itself, and no connection would lead to the endpoint.
+    spec.opensTunnel = check.path == nil
     if upstream.proxy != .off { spec.rules = TransferRules(proxy: proxy) }
     spec.target = check.path
     spec.method = check.method
