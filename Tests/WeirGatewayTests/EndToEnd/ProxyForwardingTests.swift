@@ -87,11 +87,11 @@ import WeirTestSupport
 
   /// Only what a proxy says of the server counts for its endpoint.
   @Test(arguments: [
-    ("https", answer("403 Forbidden"), refused, "proxy_refused", "answered CONNECT with 403 Forbidden", 0),
-    ("https", answer("407 Who"), unauthorized, "proxy_authentication", "answered CONNECT with 407 Who", 0),
+    ("https", answer("403 Forbidden"), refused, "proxy_refused", "answered CONNECT with 403", 0),
+    ("https", answer("407 Who"), unauthorized, "proxy_authentication", "answered CONNECT with 407", 0),
     ("http", answer("407 Who"), unauthorized, "proxy_authentication", "wants a credential (407)", 0),
     ("https", "", broken, "proxy_unreachable", "has made no tunnel", 0),
-    ("https", answer("503 No"), unreached, "proxy_refused", "answered CONNECT with 503 No", 1),
+    ("https", answer("503 No"), unreached, "proxy_refused", "answered CONNECT with 503", 1),
   ])
   func aFailureNamesTheProxy(
     scheme: String, answer: String, text: String, label: String, fact: String, failures: Int
