@@ -96,7 +96,9 @@ enum KeySamples {
     upstreams: [{name: one, endpoints: ["127.0.0.1:1"]}, {name: two, endpoints: ["127.0.0.1:2"]}]
     """
   private static let credentials = "credentials: [{name: one, bearer: a}]"
-  private static let listeners = "listeners: [{name: gateway, address: ':1', forwardProxy: true}, {name: other, address: ':2'}]"
+  private static let listeners = """
+    listeners: [{name: gateway, address: ':1', forwardProxy: true}, {name: other, address: ':2'}]
+    """
   private static let hosted = ["name: a", "match: {host: h}"]
   private static let proxy = "url: 'https://h:1'"
   private static let route = "routes: [{name: a, upstream: 'http://h'}]"
