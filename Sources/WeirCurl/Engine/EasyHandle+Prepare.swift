@@ -204,7 +204,7 @@ struct OptionSetter {
     keep(blob.withUnsafeBytes { weir_easy_set_blob(easy, option, $0.baseAddress, $0.count) })
   }
 
-  /// - Parameter side: Whom the trust is in: the server, or an `https` proxy on the way.
+  /// - Parameter side: The peer that has to prove itself: the server, or an `https` proxy on the way.
   mutating func setTrust(_ trust: TransferTrust, _ side: TrustOptions) {
     let tls = trust.tls
     switch tls.roots {

@@ -48,7 +48,7 @@ extension Transfer {
     return "http://\(spec.url[authority.host.lowerBound..<authority.port.upperBound])\(path)"
   }
 
-  /// The handshakes up to that with the server; 0 where there is none with anybody.
+  /// The number of TLS handshakes on the way, that with the server included.
   var handshakesToServer: Int {
     (proxy?.kind == .https ? 1 : 0) + (Scheme(url: spec.url) == .https ? 1 : 0)
   }

@@ -1,8 +1,8 @@
 import WeirCurl
 import WeirTransport
 
-/// The gateway's own answer if there is no upstream's response to pass on. It names no host and no address but those
-/// that the client has asked for.
+/// The gateway's own answer if there is no upstream's response to pass on. Where the
+/// client itself has named the upstream it says why that can't be reached, and else it names no host and no address.
 struct GatewayAnswer: Equatable, Sendable {
   let status: Int
   /// The text without its line end.

@@ -12,7 +12,7 @@ package struct TransferFailure: Error, Hashable, Sendable {
   package var isDestinationRefused = false
   /// Whether the failure is a defect of this process, and says nothing about the server.
   package var isOwnDefect: Bool
-  /// The label of a failure of a proxy, which says nothing about the server; nil for others.
+  /// The label of a failure of a proxy on the way, or of its tunnel; nil for others.
   package var proxyLabel: String?
   /// Whether it says nothing about the server, as a proxy on the way has failed or refused.
   package var isOfProxy = false

@@ -5,7 +5,7 @@ import WeirTransport
 
 @testable import WeirGateway
 
-/// What a process keeps of the authorities that requests name.
+/// The authorities that requests name, as a process keeps them.
 @Suite struct RequestedAuthoritiesTests {
   private let context = PlanContext(
     pseudonym: "weir", coders: Gate(limit: 1),
@@ -54,7 +54,7 @@ import WeirTransport
     #expect(tunnel.tunnels?.rule.limit == 1024)
   }
 
-  /// Of those without requests under way.
+  /// But none with requests under way.
   @Test func theLeastRecentlyUsedGo() throws {
     let route = requested()[0]
     let capacity = RequestedAuthorities.capacity
@@ -70,7 +70,7 @@ import WeirTransport
     #expect(names.isDisjoint(with: ["h2", "h3", "h100"]))
     #expect(try plan(route, "http://h0") === first)
     #expect(try plan(route, "http://h1") === used)
-    // What has gone comes back anew.
+    // One that has gone comes back anew.
     _ = try plan(route, "http://h2")
     #expect(authorities.destinations.count == names.count + 1)
   }

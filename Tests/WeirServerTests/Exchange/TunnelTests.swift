@@ -253,7 +253,7 @@ import WeirTestSupport
     #expect(client.readToEnd() == ("HTTP/1.1 200 OK\r\n\r\n" + early, .end))
   }
 
-  /// What follows was meant for the tunnel, and is no request.
+  /// The bytes that follow were meant for the tunnel, and are no request.
   @Test func aRefusedTunnelIsTheConnectionsLastRequest() throws {
     let rig = try ServerRig { exchange in
       #expect(!exchange.upgrade(fields: [:]))
