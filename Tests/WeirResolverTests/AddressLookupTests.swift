@@ -145,7 +145,8 @@ import WeirTestSupport
 
   @Test func closedPortIsAProblemAtOnce() async throws {
     let servers = try ResolverServers(parsing: ["127.0.0.1:1"])
-    let outcome = try await ResolverHost(servers: servers).lookUp("name.test", timeout: 5)
+    // Of two questions at once, one's datagram can take the error that the other's waits for.
+    let outcome = try await ResolverHost(servers: servers).lookUp("name.test", .ipv4, timeout: 5)
     #expect(outcome == .failure(.other("no name server can be reached")))
   }
 

@@ -49,6 +49,7 @@ import WeirTestSupport
       host = try ResolverHost(servers: ResolverServers(parsing: [dnsmasq.server]))
       #expect(await host.lookUp("a.test").text == "10.1.0.1 ttl=60")
     }
-    #expect(await host.lookUp("a.test") == .failure(.other("no name server can be reached")))
+    // Of two questions at once, one's datagram can take the error that the other's waits for.
+    #expect(await host.lookUp("a.test", .ipv4) == .failure(.other("no name server can be reached")))
   }
 }
