@@ -17,6 +17,8 @@ final class AccessLogThread {
   private var reason = ""
   /// Whether a line was begun that could not be written to its end. Then the next one begins with a line feed.
   private var isMidLine = false
+  /// Whether a place came while lines could not be written, since it was set to false.
+  private var isMoved = false
   private var retryAt = MonotonicTime(nanoseconds: 0)
   /// When the thread has to end; nil while it has not.
   private var end: MonotonicTime?
@@ -32,21 +34,12 @@ final class AccessLogThread {
       let turn = writer.takeTurn(into: &buffer)
       note(turn.dropped)
       end = turn.end
-      var successor = turn.successor
-      // Lines that came while there was no place are for the first one.
-      if place.target == nil, let first = successor {
-        follow(first)
-        successor = nil
-      }
-      if turn.lines > 0 {
-        buffer.withUnsafeBytes { write($0, turn.lines) }
-        writer.settle()
-      }
-      if let successor { follow(successor) }
+      buffer.withUnsafeBytes { write($0, turn) }
+      if turn.lines > 0 { writer.settle() }
       let isLast = end != nil && turn.lines == 0
       if let notice = notices.due(at: .now, isLast: isLast) { writer.warn(notice) }
       if isLast { break }
-      if end == nil, turn.successor == nil { wait(isBusy: turn.lines > 0) }
+      if end == nil, turn.successors.isEmpty { wait(isBusy: turn.lines > 0) }
     }
     place.output = nil
     writer.noteOver()
@@ -68,8 +61,23 @@ final class AccessLogThread {
 
   // MARK: Writing
 
+  /// Writes the lines of a turn, each to its place.
+  private func write(_ bytes: UnsafeRawBufferPointer, _ turn: AccessLogWriter.Turn) {
+    var done = (lines: 0, bytes: 0)
+    isMoved = false
+    for next in turn.successors {
+      write(bytes.octets(done.bytes..<next.before.bytes), next.before.lines - done.lines)
+      done = next.before
+      // While a reader was behind, a newer place may have come, which takes all that is left.
+      if isMoved { break }
+      follow(next.place)
+    }
+    write(bytes.octets(done.bytes..<bytes.count), turn.lines - done.lines)
+  }
+
   /// Writes lines, or drops and counts those that can't be written.
   private func write(_ bytes: UnsafeRawBufferPointer, _ lines: Int) {
+    guard lines > 0 else { return }
     var done = 0
     if opens(), !isMidLine || endsLine() {
       isMidLine = false
@@ -146,8 +154,9 @@ final class AccessLogThread {
     end = turn.end
     let now = MonotonicTime.now
     if let notice = notices.due(at: now) { writer.warn(notice) }
-    if let successor = turn.successor {
-      follow(successor)
+    if let successor = turn.successors.last {
+      follow(successor.place)
+      isMoved = true
       return .moved
     }
     guard let end, now >= end else { return .goOn }

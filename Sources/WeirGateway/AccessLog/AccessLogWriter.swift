@@ -14,6 +14,13 @@ final class AccessLogWriter: Sendable {
     var output: AccessLogOutput?
   }
 
+  /// A place that takes over.
+  struct Successor {
+    var place: Place
+    /// The lines and bytes that waited when it came. They are for the places before it.
+    var before: (lines: Int, bytes: Int)
+  }
+
   private struct State {
     var queue: AccessLogQueue
     /// Lines that found no room since the thread looked last.
@@ -21,14 +28,14 @@ final class AccessLogWriter: Sendable {
     var isAsleep = false
     /// Whether the thread was rung for since it looked last.
     var isRung = false
-    var successor: Place?
+    var successors: [Successor] = []
     /// When the thread has to end; nil while it has not.
     var end: MonotonicTime?
     var isOver = false
 
     mutating func turn(lines: Int) -> Turn {
-      defer { (dropped, successor) = (0, nil) }
-      return Turn(lines: lines, dropped: dropped, successor: successor, end: end)
+      defer { (dropped, successors) = (0, []) }
+      return Turn(lines: lines, dropped: dropped, successors: successors, end: end)
     }
   }
 
@@ -36,7 +43,7 @@ final class AccessLogWriter: Sendable {
   struct Turn {
     var lines: Int
     var dropped: Int
-    var successor: Place?
+    var successors: [Successor]
     var end: MonotonicTime?
   }
 
@@ -72,7 +79,10 @@ final class AccessLogWriter: Sendable {
 
   /// Has lines that were not added yet go elsewhere.
   func follow(_ place: Place) {
-    state.withLock { $0.successor = place }
+    state.withLock { state in
+      let before = (state.queue.lines, state.queue.byteCount)
+      state.successors.append(Successor(place: place, before: before))
+    }
     wakeup.ring()
   }
 
@@ -92,7 +102,7 @@ final class AccessLogWriter: Sendable {
     state.withLock { state in
       let turn = state.turn(lines: state.queue.take(into: &buffer))
       state.isRung = false
-      state.isAsleep = turn.lines == 0 && turn.successor == nil && turn.end == nil
+      state.isAsleep = turn.lines == 0 && turn.successors.isEmpty && turn.end == nil
       return turn
     }
   }
@@ -132,6 +142,8 @@ struct AccessLogQueue {
   private var bytes: [UInt8] = []
   /// The number of lines that wait.
   private(set) var lines = 0
+  /// The bytes of the lines that wait.
+  var byteCount: Int { bytes.count }
   private var takenLines = 0
   private var takenBytes = 0
 

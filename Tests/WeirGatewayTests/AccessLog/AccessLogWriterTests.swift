@@ -279,6 +279,24 @@ import WeirTestSupport
     #expect(lines.count + fifo.text.count { $0 == "\n" } == 2000)
   }
 
+  /// However many places come before the thread looks, a line is written to the one that it was added for.
+  @Test func eachLineGoesToThePlaceOfItsTime() async throws {
+    let rig = try Rig()
+    let paths = ["even", "odd"].map { "\(rig.directory.path)/\($0)" }
+    for number in 0..<400 {
+      let writer = try rig.follow(paths[number % 2])
+      Self.add(number..<number + 1, to: writer)
+      if number % 3 == 0 { rig.log.commit(try rig.log.prepare(nil)) }
+    }
+    await rig.log.finish(within: 10)
+    #expect(rig.written == 400 && rig.dropped == 0)
+    for path in paths {
+      let numbers = Self.lines(path).compactMap { Int($0.split(separator: " ")[1]) }
+      let first = path.hasSuffix("odd") ? 1 : 0
+      #expect(numbers == Array(stride(from: first, to: 400, by: 2)))
+    }
+  }
+
   @Test func aPlaceThatCannotBeOpenedChangesNothing() async throws {
     let rig = try Rig()
     let path = "\(rig.directory.path)/log"
