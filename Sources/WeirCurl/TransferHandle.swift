@@ -68,8 +68,9 @@ package protocol TransferDelegate: AnyObject {
   func transferRewindBody(_ transfer: any TransferHandle) -> Bool
   /// This many bytes of the body have been sent in all.
   func transfer(_ transfer: any TransferHandle, didSendBody totalSent: Int64)
-  /// All bytes of the body have been handed to the system or wait in a buffer. Not called for a body that leaves with the
-  /// head (``TransferBody/leavesWithHead``), and called again if the body is sent again.
+  /// All bytes of the body have been handed to the system or wait in a buffer. Called again if the body is sent again. For
+  /// a request that leaves at once (``TransferSpec/leavesAtOnce``) it is called only if a proxy is on the way, when the
+  /// connection is ready, which may be within the call that starts the transfer.
   func transferHasSentBody(_ transfer: any TransferHandle)
   /// After a switch of protocols: the peer has ended its side, and ours has not ended.
   func transferPeerHasEnded(_ transfer: any TransferHandle)

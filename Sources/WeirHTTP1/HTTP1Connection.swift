@@ -48,7 +48,7 @@ final class HTTP1Connection {
   /// Whether an idle connection can serve a request.
   var isUsable: Bool { stream.isQuiet }
 
-  /// Begins to serve the transfer. Its delegate hears nothing from within.
+  /// Begins to serve the transfer. Its delegate hears no more from within than that the request leaves.
   func serve(_ transfer: HTTP1Transfer) {
     self.transfer = transfer
     transfer.connection = self
@@ -63,6 +63,7 @@ final class HTTP1Connection {
     transfer.times.lastProgress = now
     transfer.tally.remoteAddress = stream.remoteAddress
     transfer.tally.remotePort = stream.remoteAddress == nil ? nil : stream.remotePort
+    if origin.key.proxy != nil, transfer.spec.leavesAtOnce { transfer.delegate?.transferHasSentBody(transfer) }
     if transfer.spec.opensTunnel { return beginTunnel(transfer) }
     armSilence(transfer)
     sendHead(of: transfer)

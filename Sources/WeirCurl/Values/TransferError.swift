@@ -52,6 +52,14 @@ package struct TransferError: Error, Sendable, Hashable {
     case fileUnavailable = "file_unavailable"
     /// The body had to be sent again and could not be rewound.
     case bodyNotRewindable = "body_not_rewindable"
+
+    /// Whether a proxy on the way, or its tunnel, has failed.
+    package var isAtProxy: Bool {
+      switch self {
+      case .proxyRefused, .proxyUnauthorized, .proxyUnreachable, .proxyTimeout, .proxyTLS: true
+      default: false
+      }
+    }
   }
 
   package let kind: Kind
@@ -84,8 +92,7 @@ package struct TransferError: Error, Sendable, Hashable {
   package var isOfProxy: Bool {
     switch kind {
     case .proxyRefused: !(502...504).contains(proxyStatus)
-    case .proxyUnauthorized, .proxyUnreachable, .proxyTimeout, .proxyTLS: true
-    default: false
+    default: kind.isAtProxy
     }
   }
 

@@ -85,6 +85,11 @@ extension TransferBody {
   }
 }
 
+extension TransferSpec {
+  /// Whether the whole request is sent as soon as its head is. HEAD requests are sent without their body.
+  package var leavesAtOnce: Bool { body.leavesWithHead || method == "HEAD" }
+}
+
 /// Bytes that can be read from any position, again and again.
 package protocol TransferBytes: Sendable {
   var count: Int { get }

@@ -46,7 +46,7 @@ extension Forwarding {
       answer(.forbidden(route.upstream, failure.text), as: .forbidden)
       return true
     }
-    guard route.spec.opensTunnel, failure.proxyLabel == nil else { return false }
+    guard route.spec.opensTunnel, failure.proxyKind == nil else { return false }
     switch GatewayAnswer(outcome).status {
     case 502: answer(.noTunnel(to: route.upstream, Redaction.errorText(failure.text)), as: .forwarded(outcome))
     case 504: answer(.lateTunnel(to: route.upstream), as: .forwarded(outcome))

@@ -120,7 +120,7 @@ struct GatewayAnswer: Equatable, Sendable {
     case .rejected(.noEndpoint)?:
       self.init(503, "the upstream has no endpoint")
       retryAfter = 1
-    case .transfer(let failure)? where failure.proxyLabel != nil:
+    case .transfer(let failure)? where failure.proxyKind != nil:
       self.init(GatewayAnswer(outcome).status, Self.text(ofProxys: failure))
     default: self.init(outcome)
     }
@@ -129,7 +129,7 @@ struct GatewayAnswer: Equatable, Sendable {
   /// The sentence about a failure of the proxy on the way.
   private static func text(ofProxys failure: TransferFailure) -> String {
     if !failure.isOfProxy { return "the proxy on the way could not reach the upstream" }
-    return switch failure.proxyLabel.flatMap(TransferError.Kind.init) {
+    return switch failure.proxyKind {
     case .proxyRefused: "the proxy on the way to the upstream has refused the connection"
     case .proxyUnauthorized: "the proxy on the way to the upstream wants another credential"
     case .proxyTimeout: "the proxy on the way to the upstream did not answer in time"

@@ -32,7 +32,8 @@ extension Attempt {
 
   // MARK: The request's body
 
-  /// The request's body takes as long as its source wants. The attempt does not count as load meanwhile.
+  /// The request's body takes as long as its source wants, and the way through a proxy as long as that. The attempt does
+  /// not count as load meanwhile.
   func uploads() {
     isUploading = true
     setAside()
@@ -141,7 +142,7 @@ extension Attempt {
     let isSending = report.phases[.send] != nil && report.phases[.processing] == nil && !(failure?.isSilence ?? false)
     if cancelReason == .callerGaveUp { return isUploading || isSetAside || isSending ? .withdrawn : .callerGaveUp }
     switch failure?.outcome {
-    case .timeout?: return isSending ? .withdrawn : .timedOut
+    case .timeout?: return isSending || isProxied && report.hasNoWay ? .withdrawn : .timedOut
     case .transportError?, .tlsError?: return .failed
     default: return .withdrawn
     }

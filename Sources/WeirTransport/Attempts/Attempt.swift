@@ -38,8 +38,10 @@ package final class Attempt {
   @exclusivity(unchecked) package internal(set) var hasAnswered = false
   /// How the attempt ends, if it is ended from outside before its final head.
   @exclusivity(unchecked) var cancelReason = AttemptEnding.withdrawn
-  /// Whether the request's body is on its way and takes as long as its source wants.
+  /// Whether the request's body is on its way and takes as long as its source wants, or a proxy has to make the way first.
   @exclusivity(unchecked) var isUploading = false
+  /// Whether a proxy is on the way of the present hop.
+  @exclusivity(unchecked) var isProxied = false
   /// Whether it waits for the caller's code, and is no load meanwhile.
   @exclusivity(unchecked) var isSetAside = false
   /// Set for a second attempt, until its observer knows what became of it.
@@ -207,8 +209,8 @@ package final class Attempt {
       spec.endpoint = selection.endpoint.destination
       if let url = selection.endpoint.url { spec.url = url }
     }
-    // HEAD requests are sent without their body.
-    if spec.body.leavesWithHead || spec.method == "HEAD" { hasUploaded() } else { uploads() }
+    isProxied = spec.rules?.proxy != nil
+    if spec.leavesAtOnce, !isProxied { hasUploaded() } else { uploads() }
     transfer = try transport.start(spec, headers: headers, delegate: self)
   }
 

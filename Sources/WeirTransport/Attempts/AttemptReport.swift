@@ -24,6 +24,9 @@ package struct AttemptReport: Sendable, Hashable {
 
   /// Whether nothing of the request was sent.
   var isUnsent: Bool { phases[.send] == nil && phases[.processing] == nil }
+
+  /// Whether an attempt through a proxy has not got beyond the proxy.
+  var hasNoWay: Bool { isUnsent && phases[.tls] == nil }
 }
 
 /// The costs of an attempt so far, its redirect hops summed.

@@ -6,7 +6,7 @@ package protocol LabelledError: Error {
 
 /// Why an exchange failed, as far as the transport can tell.
 package enum ExchangeFailure: LabelledError, Hashable {
-  case transfer(TransferFailure)
+  indirect case transfer(TransferFailure)
   /// The destination did not admit an attempt, of which nothing was sent.
   case rejected(Rejection)
   /// The present attempt has no credential, and was not sent.

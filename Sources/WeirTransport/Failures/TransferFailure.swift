@@ -12,8 +12,8 @@ package struct TransferFailure: Error, Hashable, Sendable {
   package var isDestinationRefused = false
   /// Whether the failure is a defect of this process, and says nothing about the server.
   package var isOwnDefect: Bool
-  /// The label of a failure of a proxy on the way, or of its tunnel; nil for others.
-  package var proxyLabel: String?
+  /// The failure of a proxy on the way, or of its tunnel; nil for others.
+  package var proxyKind: TransferError.Kind?
   /// Whether it says nothing about the server, as a proxy on the way has failed or refused.
   package var isOfProxy = false
   /// Whether a limit on a silence or on the attempt's time was reached, and not one on the connection alone.
@@ -25,13 +25,16 @@ package struct TransferFailure: Error, Hashable, Sendable {
     isOwnDefect = code == .cannotLoadFromNetwork
   }
 
+  /// The label of ``proxyKind``.
+  package var proxyLabel: String? { proxyKind?.rawValue }
+
   /// Translates an error of libcurl or of the engine into Foundation's terms.
   package init(_ error: TransferError, advice: TransferAdvice) {
     code = FailureCode(error)
     text = advice.text(of: error)
     curlCode = error.code
     isDestinationRefused = error.kind == .addressRefused
-    proxyLabel = error.label.hasPrefix("proxy_") ? error.label : nil
+    proxyKind = error.kind.isAtProxy ? error.kind : nil
     isOfProxy = error.isOfProxy
     isTimeLimit = error.kind == .silence || error.kind == .attemptTimeout
     isOwnDefect = code == .cannotLoadFromNetwork || error.isOwnDefect

@@ -124,6 +124,35 @@ import WeirTestSupport
     #expect(endpoints.reduce(0) { $0 + Int($1.failures) } == failures)
   }
 
+  /// Whatever ends an attempt whose way does not stand says nothing about the upstream, and load control does not count it.
+  @Test func anAttemptAtAHungProxySaysNothingAboutTheUpstream() throws {
+    let gate = Gate()
+    let proxy = try ScriptedServer(Script(.forever([.head, .wait(gate), .send(Self.answer("403 Forbidden"))])))
+    let rig = try rig(
+      """
+      upstreams:
+        - name: u
+          scheme: https
+          endpoints: ["a.example:443", "b.example:443"]
+          outlier: {consecutiveFailures: 1}
+          circuitBreaker: {}
+          proxy: "http://127.0.0.1:\(proxy.port)"
+      routes:
+        - {name: r, upstream: u, attemptTimeout: 300ms}
+        - {name: slow, match: {pathPrefix: /slow}, upstream: u, attemptTimeout: 20s}
+      """)
+    #expect(try get(rig).status == 504)
+    #expect(proxy.connectionCount == 1)
+    let client = try rig.client()
+    client.send("GET /slow HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(eventually { proxy.requestHeads.count == 2 })
+    #expect(eventually { rig.sample("weir_concurrency_used{server_address=\"u\",server_port=\"443\"}") == 0 })
+    gate.open()
+    #expect(client.response()?.status == 502)
+    let endpoints = rig.gateway.state.endpoints.first?.set.report(at: .now).endpoints ?? []
+    #expect(endpoints.map(\.failures) == [0, 0])
+  }
+
   @Test func aProxyThatIsDown() throws {
     let rig = try rig(
       "proxy: 'http://127.0.0.1:\(LoopbackPort.free())'\nroutes: [{name: r, upstream: 'https://one.example'}]")

@@ -1,6 +1,7 @@
 import Foundation
 import FoundationNetworking
 import Testing
+import WeirCurl
 import WeirTransport
 
 @testable import Weir
@@ -46,7 +47,7 @@ import WeirTransport
         var failure = TransferFailure(code, "no luck")
         failure.isDestinationRefused = isRefused
         if isDefect { failure.isOwnDefect = true }
-        (failure.proxyLabel, failure.isOfProxy) = (isDefect ? "proxy_refused" : nil, isRefused)
+        (failure.proxyKind, failure.isOfProxy) = (isDefect ? .proxyRefused : nil, isRefused)
         let error = URLError(failure, url: nil)
         #expect(error.failureCode == code)
         #expect(error.isDestinationRefused == isRefused)
