@@ -90,11 +90,13 @@ extension HTTP1Engine {
     for origin in origins.all where origin.key.endpoint == endpoint { closeIdleConnections(of: origin) }
   }
 
-  package func closeIdleConnections(toOrigin authority: String, isSecure: Bool) {
+  /// Closes the idle connections to origins that are reached by their own hosts and ports.
+  ///
+  /// - Parameter names: Such as `https://host:8443/`: without the scheme's own port.
+  package func closeIdleConnections(toOrigins names: Set<String>) {
     loop.preconditionCurrent()
-    for origin in origins.all
-    where origin.key.endpoint == nil && origin.key.isSecure == isSecure && !origin.key.isForwarding {
-      if origin.hostField.elementsEqual(authority.utf8) { closeIdleConnections(of: origin) }
+    for origin in origins.all where origin.key.endpoint == nil && !origin.key.isForwarding {
+      if names.contains(origin.name) { closeIdleConnections(of: origin) }
     }
   }
 

@@ -40,6 +40,9 @@ final class Origin {
     hostField = Array(Self.authority(key.host, key.port, isSecure: key.isSecure).utf8)
   }
 
+  /// The origin's URL, without the scheme's own port.
+  var name: String { "\(key.isSecure ? "https" : "http")://\(String(decoding: hostField, as: UTF8.self))/" }
+
   static func authority(_ host: String, _ port: Int, isSecure: Bool) -> String {
     port == (isSecure ? 443 : 80) ? host : "\(host):\(port)"
   }

@@ -102,10 +102,9 @@ package final class Transport {
     for endpoint in endpoints { engine?.closeIdleConnections(to: endpoint) }
   }
 
-  /// Closes the idle connections to an origin to which no requests will go, as far as they are not libcurl's.
-  package func closeIdleConnections(toOrigin authority: String, isSecure: Bool) {
-    engine?.closeIdleConnections(toOrigin: authority, isSecure: isSecure)
-  }
+  /// Closes the idle connections to origins to which no requests will go, such as `https://host:8443/`, as far as they are
+  /// not libcurl's.
+  package func closeIdleConnections(toOrigins names: Set<String>) { engine?.closeIdleConnections(toOrigins: names) }
 
   /// Hands on so many bytes of a response's body at a time from now on, at most.
   package func limitPieces(to bytes: Int) { engine?.limitPieces(to: bytes) }

@@ -28,6 +28,8 @@ final class RequestedAuthorities: Sendable {
     /// The plans of the routes that have led there, one for each spelling.
     var plans: [(route: RequestedRoute, plan: RoutePlan)]
     var lastUsed: MonotonicTime
+
+    var upstreams: [Upstream] { plans.map(\.plan.upstream) }
   }
 
   private struct State {
@@ -38,13 +40,16 @@ final class RequestedAuthorities: Sendable {
 
     private var share: Int { max(1, capacity / 8) }
 
-    mutating func letGo() {
+    /// Lets the oldest ones go. Returns their upstreams.
+    mutating func letGo() -> Set<Upstream> {
       let idle = entries.filter { $0.value.authority.isIdle }.sorted { $0.value.lastUsed < $1.value.lastUsed }
-      for (destination, entry) in idle.prefix(max(share, entries.count - capacity + share)) {
+      let gone = idle.prefix(max(share, entries.count - capacity + share))
+      for (destination, entry) in gone {
         entries[destination] = nil
         entry.authority.state.retire()
       }
       limit = max(capacity, entries.count + share)
+      return Set(gone.flatMap(\.value.upstreams))
     }
   }
 
@@ -52,10 +57,14 @@ final class RequestedAuthorities: Sendable {
   static let capacity = 1000
 
   private let state: Mutex<State>
+  private let tell = Mutex<@Sendable (Set<Upstream>) -> Void>({ _ in })
 
   init(capacity: Int = RequestedAuthorities.capacity) {
     state = Mutex(State(limit: capacity, capacity: capacity))
   }
+
+  /// Has `tell` called with the upstreams of those that are forgotten, on the worker whose request names one too many.
+  func onForget(_ tell: @escaping @Sendable (Set<Upstream>) -> Void) { self.tell.withLock { $0 = tell } }
 
   var destinations: [Destination] { state.withLock { Array($0.entries.keys) } }
 
@@ -67,33 +76,39 @@ final class RequestedAuthorities: Sendable {
     _ make: (RequestedAuthority) -> RoutePlan
   ) -> RoutePlan {
     let destination = upstream.destination
-    return state.withLock { state in
+    let (plan, forgotten): (RoutePlan, Set<Upstream>) = state.withLock { state in
       if let index = state.entries.index(forKey: destination) {
         state.entries.values[index].lastUsed = now
         let known = state.entries.values[index].plans.first { $0.route === route && $0.plan.upstream == upstream }
-        if let known { return known.plan }
+        if let known { return (known.plan, []) }
         let plan = make(state.entries.values[index].authority)
         state.entries.values[index].plans.append((route, plan))
-        return plan
+        return (plan, [])
       }
-      if state.entries.count >= state.limit { state.letGo() }
+      let forgotten = state.entries.count >= state.limit ? state.letGo() : []
       let authority = RequestedAuthority(destination)
       let plan = make(authority)
       state.entries[destination] = Entry(authority: authority, plans: [(route, plan)], lastUsed: now)
-      return plan
+      return (plan, forgotten)
     }
+    if !forgotten.isEmpty { tell.withLock { $0 }(forgotten) }
+    return plan
   }
 
   /// Drops what is known for other routes than these. Requests under way keep theirs.
   func follow(_ routes: [RequestedRoute]) {
-    state.withLock { state in
+    let forgotten: Set<Upstream> = state.withLock { state in
+      if routes.isEmpty {
+        defer { state.entries = [:] }
+        for entry in state.entries.values { entry.authority.state.retire() }
+        return Set(state.entries.values.flatMap(\.upstreams))
+      }
       for index in state.entries.values.indices {
         state.entries.values[index].plans.removeAll { known in !routes.contains { $0 === known.route } }
       }
-      guard routes.isEmpty else { return }
-      for entry in state.entries.values { entry.authority.state.retire() }
-      state.entries = [:]
+      return []
     }
+    if !forgotten.isEmpty { tell.withLock { $0 }(forgotten) }
   }
 }
 

@@ -103,6 +103,9 @@ package final class Gateway: Sendable {
     metrics.listeners.source.follow { [weak listeners] in
       (listeners?.all ?? []).map { ($0.settings.name, $0.tallies) }
     }
+    context.authorities.onForget { [weak self] upstreams in
+      for worker in self?.workers ?? [] { worker.closeIdleConnections(to: [], upstreams) }
+    }
   }
 
   /// The address of the first listener.

@@ -72,9 +72,7 @@ final class Worker: Sendable {
   func closeIdleConnections(to endpoints: [TransferEndpoint], _ upstreams: Set<Upstream>) {
     loop.post { [transport] in
       transport.value.closeIdleConnections(to: endpoints)
-      for upstream in upstreams {
-        transport.value.closeIdleConnections(toOrigin: upstream.authority, isSecure: upstream.scheme == .https)
-      }
+      if !upstreams.isEmpty { transport.value.closeIdleConnections(toOrigins: Set(upstreams.map(\.origin))) }
     }
   }
 

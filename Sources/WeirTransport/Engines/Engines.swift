@@ -52,12 +52,10 @@ package final class Engines {
   /// with their idle lifetime.
   package func closeIdleConnections(to endpoint: TransferEndpoint) { own?.closeIdleConnections(to: endpoint) }
 
-  /// Closes the idle connections to an origin that is reached by its own host and port.
+  /// Closes the idle connections to origins that are reached by their own hosts and ports.
   ///
-  /// - Parameter authority: The Host field's value: without the scheme's own port.
-  package func closeIdleConnections(toOrigin authority: String, isSecure: Bool) {
-    own?.closeIdleConnections(toOrigin: authority, isSecure: isSecure)
-  }
+  /// - Parameter names: Such as `https://host:8443/`: without the scheme's own port.
+  package func closeIdleConnections(toOrigins names: Set<String>) { own?.closeIdleConnections(toOrigins: names) }
 
   /// Hands on so many bytes of a body at a time from now on, at most. libcurl hands on 16 KiB at most anyway
   /// (CURL_MAX_WRITE_SIZE).

@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 import WeirCurl
 import WeirIO
@@ -63,11 +64,14 @@ import WeirTransport
     for number in 1..<capacity { _ = try plan(route, "http://h\(number)", at: Double(number)) }
     let used = try plan(route, "http://h1", at: Double(capacity))
     #expect(authorities.destinations.count == capacity)
+    let forgotten = Mutex<Set<Upstream>>([])
+    authorities.onForget { upstreams in forgotten.withLock { $0.formUnion(upstreams) } }
     _ = try plan(route, "http://new", at: Double(capacity + 1))
     let names = Set(authorities.destinations.map(\.host))
     #expect(names.count == capacity - capacity / 8 + 1)
     #expect(names.isSuperset(of: ["h0", "h1", "h999", "new"]))
     #expect(names.isDisjoint(with: ["h2", "h3", "h100"]))
+    #expect(forgotten.withLock { $0.map(\.host).sorted() } == (2...126).map { "h\($0)" }.sorted())
     #expect(try plan(route, "http://h0") === first)
     #expect(try plan(route, "http://h1") === used)
     // One that has gone comes back anew.
