@@ -56,18 +56,19 @@ let package = Package(
     module("WeirTransport", ["WeirCurl", "WeirHTTP", "WeirHTTP1", "WeirIO"]),
     module("Weir", ["WeirIO", "WeirHTTP", "WeirCurl", "WeirCompression", "WeirTransport"]),
     module("WeirMetrics"),
+    module("WeirOTLP", ["WeirMetrics"]),
     module("WeirServer", ["CLinux", "WeirIO", "WeirHTTP"]),
     module(
       "WeirExporter",
       [
-        "CCrypt", "CRevision", "Weir", "WeirCompression", "WeirCurl", "WeirHTTP", "WeirIO", "WeirMetrics", "WeirServer",
-        "WeirTransport",
+        "CCrypt", "CRevision", "Weir", "WeirCompression", "WeirCurl", "WeirHTTP", "WeirIO", "WeirMetrics", "WeirOTLP",
+        "WeirServer", "WeirTransport",
       ]),
     module(
       "WeirGateway",
       [
         "CLinux", "CYaml", "Weir", "WeirCompression", "WeirCurl", "WeirHTTP", "WeirIO", "WeirExporter", "WeirMetrics",
-        "WeirResolver", "WeirServer", "WeirTLS", "WeirTransport",
+        "WeirOTLP", "WeirResolver", "WeirServer", "WeirTLS", "WeirTransport",
       ]),
     module("WeirAlamofire", ["Weir"]),
     .executableTarget(name: "WeirCommand", dependencies: ["WeirGateway"], swiftSettings: settings),
@@ -102,6 +103,7 @@ let package = Package(
     tests("WeirTests", ["Weir", "WeirCompression", "WeirCurl", "WeirHTTP", "WeirIO", "WeirTransport"]),
     swift5Tests("WeirSwift5Tests", ["Weir", "WeirAlamofire"]),
     tests("WeirMetricsTests", ["WeirMetrics"]),
+    tests("WeirOTLPTests", ["WeirOTLP", "WeirMetrics"]),
     tests("WeirServerTests", ["WeirServer", "WeirHTTP", "WeirIO"]),
     tests(
       "WeirExporterTests",
