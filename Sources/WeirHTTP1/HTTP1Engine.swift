@@ -67,14 +67,14 @@ extension HTTP1Engine {
 
   /// Starts a transfer; its delegate hears nothing before this call has returned.
   package func start(
-    _ spec: consuming TransferSpec, at place: RequestPlace, headers: PreparedHeaders, delegate: any TransferDelegate
+    _ spec: consuming TransferSpec, at place: consuming RequestPlace, headers: PreparedHeaders, delegate: any TransferDelegate
   ) -> HTTP1Transfer {
     loop.preconditionCurrent()
     let mayBegin = spec.body.leavesWithHead && !spec.opensTunnel && !dialler.isEntered && !isClosed
     let transfer = HTTP1Transfer(spec, at: place, headers: headers, delegate: delegate, engine: self)
     transfer.slot = transfers.count
     transfers.append(transfer)
-    place.origin.uses += 1
+    transfer.origin.uses += 1
     if isClosed { transfer.fail(.engineClosed) } else if let defect = transfer.defect() { transfer.fail(defect) }
     if transfer.failure != nil {
       need(.end, for: transfer)

@@ -80,7 +80,8 @@ package enum Phase: Int, CaseIterable, Sendable {
 /// counts up to that end.
 package struct PhaseDurations: Sendable {
   /// Indexed by the phases' raw values; NaN for a phase that did not happen.
-  @usableFromInline var seconds = InlineArray<9, Double>(repeating: .nan)
+  @usableFromInline
+  var seconds: InlineArray<9, Double> = [.nan, .nan, .nan, .nan, .nan, .nan, .nan, .nan, .nan]
 
   @inlinable package init() {}
 

@@ -69,7 +69,7 @@ final class OutgoingRequest {
   var rules: RetryRules? { followsRules ? route.rules : nil }
   /// Whether anything may be retried.
   var mayRetry: Bool {
-    followsRules && route.rules != nil || route.mayConnectElsewhere || route.credential != nil
+    followsRules && route.hasRules || route.mayConnectElsewhere || route.credential != nil
   }
 
   /// Whether the request may be sent again whatever its method, as it has exactly one Idempotency-Key and the route says so

@@ -15,6 +15,7 @@ final class RoutePlan: Sendable {
   let headers: HeaderPolicy
   /// The route's rules about retries; nil if it allows none.
   let rules: RetryRules?
+  let hasRules: Bool
   /// The limits on the attempts at the upstream.
   let controls: DestinationControls
   /// The route's timeout in seconds.
@@ -94,6 +95,7 @@ final class RoutePlan: Sendable {
       ids: maker.idSettings, believed: maker.believed, credential: credential?.field)
     // A tunnel that could not be opened has done nothing.
     rules = RetryRules(route.retry, methods: spec.opensTunnel ? ["CONNECT"] : nil)
+    hasRules = rules != nil
     controls =
       if let named {
         DestinationControls(

@@ -8,37 +8,50 @@ package struct TransferFailure: Error, Hashable, Sendable {
   package let text: String
   /// libcurl's result, if libcurl reported the failure.
   package var curlCode: CurlCode?
-  /// Whether the destination policy refused to connect, as it will do again.
-  package var isDestinationRefused = false
-  /// Whether the failure is a defect of this process, and says nothing about the server.
-  package var isOwnDefect: Bool
   /// The failure of a proxy on the way, or of its tunnel; nil for others.
   package var proxyKind: TransferError.Kind?
-  /// Whether it says nothing about the server, as a proxy on the way has failed or refused.
-  package var isOfProxy = false
-  /// Whether a limit on a silence or on the attempt's time was reached, and not one on the connection alone.
-  package var isTimeLimit = false
+  package var facts: Facts = []
+
+  /// What else is known of a failure. In one octet, since a failure with more parts is copied by calls.
+  package struct Facts: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt8
+
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// The destination policy refused to connect, as it will do again.
+    package static let destinationRefused = Facts(rawValue: 1)
+    /// The failure is a defect of this process, and says nothing about the server.
+    package static let ownDefect = Facts(rawValue: 2)
+    /// It says nothing about the server, as a proxy on the way has failed or refused.
+    package static let ofProxy = Facts(rawValue: 4)
+    /// A limit on a silence or on the attempt's time was reached, and not one on the connection alone.
+    package static let timeLimit = Facts(rawValue: 8)
+  }
 
   package init(_ code: FailureCode, _ text: String) {
     self.code = code
     self.text = text
-    isOwnDefect = code == .cannotLoadFromNetwork
+    if code == .cannotLoadFromNetwork { facts = .ownDefect }
   }
-
-  /// The label of ``proxyKind``.
-  package var proxyLabel: String? { proxyKind?.rawValue }
 
   /// Translates an error of libcurl or of the engine into Foundation's terms.
   package init(_ error: TransferError, advice: TransferAdvice) {
-    code = FailureCode(error)
-    text = advice.text(of: error)
+    self.init(FailureCode(error), advice.text(of: error))
     curlCode = error.code
-    isDestinationRefused = error.kind == .addressRefused
     proxyKind = error.kind.isAtProxy ? error.kind : nil
-    isOfProxy = error.isOfProxy
-    isTimeLimit = error.kind == .silence || error.kind == .attemptTimeout
-    isOwnDefect = code == .cannotLoadFromNetwork || error.isOwnDefect
+    if error.kind == .addressRefused { facts.insert(.destinationRefused) }
+    if error.isOwnDefect { facts.insert(.ownDefect) }
+    if error.isOfProxy { facts.insert(.ofProxy) }
+    if error.kind == .silence || error.kind == .attemptTimeout { facts.insert(.timeLimit) }
   }
+
+  package var isDestinationRefused: Bool { facts.contains(.destinationRefused) }
+  package var isOwnDefect: Bool { facts.contains(.ownDefect) }
+  package var isOfProxy: Bool { facts.contains(.ofProxy) }
+  package var isTimeLimit: Bool { facts.contains(.timeLimit) }
+
+  /// The label of ``proxyKind``.
+  package var proxyLabel: String? { proxyKind?.rawValue }
 }
 
 extension FailureCode {

@@ -45,9 +45,9 @@ import WeirTransport
     for code in FailureCode.allCases {
       for (isRefused, isDefect) in [(false, false), (true, false), (false, true)] {
         var failure = TransferFailure(code, "no luck")
-        failure.isDestinationRefused = isRefused
-        if isDefect { failure.isOwnDefect = true }
-        (failure.proxyKind, failure.isOfProxy) = (isDefect ? .proxyRefused : nil, isRefused)
+        if isRefused { failure.facts.formUnion([.destinationRefused, .ofProxy]) }
+        if isDefect { failure.facts.insert(.ownDefect) }
+        failure.proxyKind = isDefect ? .proxyRefused : nil
         let error = URLError(failure, url: nil)
         #expect(error.failureCode == code)
         #expect(error.isDestinationRefused == isRefused)
