@@ -68,6 +68,13 @@ package final class Transport {
     return engine.start(spec, headers: headers, delegate: delegate)
   }
 
+  /// Whether a proxy is on the way of a request.
+  func isProxied(_ spec: TransferSpec) -> Bool {
+    if case .none = spec.rules?.proxy ?? options.proxy { return false }
+    let engine = engine ?? (try? makeEngine())
+    return engine?.libcurl.proxy(of: spec) != nil
+  }
+
   private func makeEngine() throws(TransferError) -> Engines {
     let engine = try Engines(
       loop: loop, options: options, observer: interests.contains(.connections) ? self : nil)

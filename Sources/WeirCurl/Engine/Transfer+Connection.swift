@@ -63,7 +63,7 @@ extension Transfer {
     if let address { remoteAddress = engine.addresses.string(address) }
     clock.ready = engine.now
     clock.lastProgress = engine.now
-    if spec.rules?.proxy != nil, spec.leavesAtOnce { delegate?.transferHasSentBody(self) }
+    if proxy != nil, spec.leavesAtOnce { delegate?.transferHasSentBody(self) }
     return true
   }
 

@@ -72,14 +72,15 @@ final class RoutePlan: Sendable {
     streamSilence = silence ?? Route.defaultStreamSilence
     let proxy = named?.proxy ?? route.proxy
     let options = proxy.options { maker.context.credentials[$0] }
+    if case .connect = route.action { spec.opensTunnel = true }
+    // Programs choose the environment's proxy for a tunnel as for https.
+    let isSecure = spec.opensTunnel || upstream.scheme == .https
+    let way = options.proxy(to: upstream.host[...], port: upstream.port, isSecure: isSecure)
+    let through = way.map(ProxyOptions.proxy) ?? .none
     if case .connect(let rule) = route.action {
-      spec.opensTunnel = true
-      // Programs choose the environment's proxy for a tunnel as for https.
-      let way = options.proxy(to: upstream.host[...], port: upstream.port, isSecure: true)
-      spec.rules = TransferRules(
-        connectTimeout: rule.connectTimeout, proxy: way.map { .proxy($0) } ?? ProxyOptions.none)
+      spec.rules = TransferRules(connectTimeout: rule.connectTimeout, proxy: through)
     } else {
-      spec.rules = TransferRules(named?.connection, through: options)
+      spec.rules = TransferRules(named?.connection, through: through)
     }
     self.spec = spec
     proxyCredential = maker.context.credentials[proxy.credential]

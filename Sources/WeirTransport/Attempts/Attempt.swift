@@ -209,7 +209,7 @@ package final class Attempt {
       spec.endpoint = selection.endpoint.destination
       if let url = selection.endpoint.url { spec.url = url }
     }
-    isProxied = spec.rules?.proxy != nil
+    isProxied = transport.isProxied(spec)
     if spec.leavesAtOnce, !isProxied { hasUploaded() } else { uploads() }
     transfer = try transport.start(spec, headers: headers, delegate: self)
   }

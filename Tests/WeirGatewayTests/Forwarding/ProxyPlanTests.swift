@@ -52,7 +52,7 @@ import WeirTransport
     #expect(second.name == "https://p:2")
     #expect(second.credential?.authorization.map { String(decoding: $0, as: UTF8.self) } == "Bearer b")
     #expect(second.credential?.userAndPassword == nil)
-    #expect(ways[3] == .named(by: Self.environment))
+    #expect(ways[3] == Self.environment.proxy(to: "h", port: 80, isSecure: false).map(ProxyOptions.proxy))
     #expect(Set(context.credentials.all.map(\.name)) == ["c", "d"])
   }
 
