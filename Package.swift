@@ -111,8 +111,8 @@ let package = Package(
     tests(
       "WeirGatewayTests",
       [
-        "WeirGateway", "Weir", "WeirCompression", "WeirCurl", "WeirExporter", "WeirHTTP", "WeirMetrics", "WeirResolver",
-        "WeirServer", "WeirIO", "WeirTLS", "WeirTransport",
+        "WeirGateway", "Weir", "WeirCompression", "WeirCurl", "WeirExporter", "WeirHTTP", "WeirMetrics", "WeirOTLP",
+        "WeirResolver", "WeirServer", "WeirIO", "WeirTLS", "WeirTransport",
       ]),
     tests(
       "EndToEndTests",

@@ -17,9 +17,14 @@ package struct Timestamp: Sendable, Equatable {
   }
 
   package static var now: Self {
+    Self(milliseconds: nanoseconds / 1_000_000)
+  }
+
+  /// Nanoseconds since 1970, now.
+  package static var nanoseconds: Int64 {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
-    return Self(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
   }
 
   /// Seconds since 1970.

@@ -147,9 +147,9 @@ extension Forwarding: AttemptDelegate {
     }
   }
 
-  /// The fields of an attempt. Each has a place of its own in the trace.
+  /// The fields of an attempt. One that is recorded has a place of its own in the trace.
   private func headers(of outgoing: OutgoingRequest, for attempt: Attempt) -> PreparedHeaders {
-    let trace = ids?.trace?.child(parent: plan.traceIDs.parent())
+    let trace = ids.flatMap { $0.passesTraceOn ? nil : spans?.context(of: attempt.number) ?? $0.trace }
     guard outgoing.route.hasSecrets, let secrets = plan.secretFields(of: outgoing.route) else {
       return outgoing.headers(retries: machine.retries, trace: trace)
     }

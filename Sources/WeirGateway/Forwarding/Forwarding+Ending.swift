@@ -112,6 +112,7 @@ extension Forwarding {
       logFailure(outcome, status: status, line: ownAnswer?.line)
     }
     logAccess(outcome, seconds)
+    spans?.end(self, outcome, at: now)
     if plan.accessNames != nil, !isTunnel { recordAccess(outcome.label, seconds) }
     outgoing = nil
   }

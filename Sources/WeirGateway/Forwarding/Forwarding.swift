@@ -48,6 +48,8 @@ final class Forwarding {
   @exclusivity(unchecked) var grantedReason: RetryReason?
   /// The request's trace and identifier; nil without any.
   @exclusivity(unchecked) var ids: CorrelationIDs?
+  /// What is recorded of the request; nil if nothing is.
+  @exclusivity(unchecked) var spans: RequestSpans?
   /// The address of the client, which a trusted proxy may report. Found when it is first asked for.
   private(set) lazy var client = context.client(of: exchange)
   /// Whether the route has taken the request's credentials.
@@ -95,7 +97,10 @@ final class Forwarding {
     admission = plan.noAdmission
     // The turn's time, since a request that waits behind others of its turn is already under way.
     began = exchange.loop.turnTime
-    if plan.plan.idSettings != nil { ids = plan.ids(of: exchange.head.fields) }
+    if let settings = plan.plan.idSettings {
+      ids = plan.ids(of: exchange.head.fields)
+      if let rules = settings.spans { spans = RequestSpans(ids, rules, plan, began: began) }
+    }
     if plan.accessNames != nil { tlsVersion = context.tlsVersion(of: exchange) }
   }
 
@@ -216,7 +221,7 @@ final class Forwarding {
 
   var path: String? { shownPath }
 
-  var observer: (any TransportObserver)? { plan.observer }
+  var observer: (any TransportObserver)? { spans ?? plan.observer }
 
   var sampledTraceID: String? { ids?.sampledTraceID }
 

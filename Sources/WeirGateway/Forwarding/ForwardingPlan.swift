@@ -69,7 +69,7 @@ final class ForwardingPlan: Sendable {
     routeAccess = routes.map { RouteAccess($0, gatekeepers) }
     refusals = GatewayOutcome.refusals(of: configuration)
     upstreams = maker.upstreams
-    idSettings = CorrelationSettings(configuration)
+    idSettings = CorrelationSettings(configuration, spans: context.spans)
     access = configuration.accessLog.flatMap { settings in writer.map { (settings, $0) } }
   }
 
@@ -130,6 +130,8 @@ struct PlanContext: Sendable {
   let listening = ListeningAddresses()
   /// The process's limit on what bodies keep so that they can be sent again.
   var replay = ReplayAccount()
+  /// Takes the spans of requests; nil if none are recorded.
+  var spans: (any SpanSink)?
 }
 
 /// A plan, and the state that one worker keeps while it follows the plan. Confined to the worker's loop.

@@ -177,8 +177,8 @@ final class HeaderPolicy: Sendable {
       case .envoyTimeout:
         hints.note(timeout: SchedulingHints.envoyTimeout(value))
         passOn(name, value, to: &list)
-      // Each attempt gets fields of its own.
-      case .trace: if client.ids?.trace == nil { passOn(name, value, to: &list) }
+      // Each attempt may get fields of its own.
+      case .trace: if client.ids?.passesTraceOn != false { passOn(name, value, to: &list) }
       case .via:
         if contains(pseudonym: value) { isLoop = true }
         Chains.extend(&chains.via, with: value)

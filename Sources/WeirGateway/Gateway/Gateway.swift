@@ -1,5 +1,6 @@
 import Synchronization
 import WeirCurl
+package import WeirExporter
 package import WeirIO
 package import WeirServer
 package import WeirTransport
@@ -21,6 +22,8 @@ package final class Gateway: Sendable {
     package var coders = CodingPlan.mostBodies
     /// The bytes beyond 64 KiB each that requests' bodies keep at one time, so that they can be sent again.
     package var replayBytes = ReplayAccount.mostBytes
+    /// Takes the spans of requests; nil if none are recorded.
+    package var spans: (any SpanSink)?
     /// Listening sockets that are open already, from another process.
     package var sockets = InheritedSockets()
 
@@ -55,7 +58,7 @@ package final class Gateway: Sendable {
     let credentials = CredentialRegistry(monitor: metrics.client, log: log)
     let context = PlanContext(
       pseudonym: options.pseudonym ?? ForwardingPlan.pseudonym(using: &random), coders: Gate(limit: options.coders),
-      credentials: credentials, replay: ReplayAccount(limit: options.replayBytes))
+      credentials: credentials, replay: ReplayAccount(limit: options.replayBytes), spans: options.spans)
     self.context = context
     self.metrics = metrics
     let logs = SharedLogs(log, window: options.failureWindow)

@@ -6,11 +6,11 @@ import WeirHTTP
 /// (``SessionConfiguration/traceContext``).
 public struct TraceContext: Sendable, Hashable {
   /// The two halves of the trace's identifier, which are not both 0.
-  let high: UInt64
-  let low: UInt64
+  package let high: UInt64
+  package let low: UInt64
   /// Never 0.
-  let parent: UInt64
-  let flags: UInt8
+  package let parent: UInt64
+  package let flags: UInt8
   /// Data of tracing systems about the trace, in the form of `tracestate`; nil if there is none.
   public let traceState: String?
 

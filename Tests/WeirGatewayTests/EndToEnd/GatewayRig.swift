@@ -28,7 +28,7 @@ final class GatewayRig: Sendable {
   init(
     _ configuration: Configuration, workers: Int = 1, pseudonym: String = "weir", connections: Int = .max,
     window: Double = 10, coders: Int = CodingPlan.mostBodies,
-    replayBytes: Int = ReplayAccount.mostBytes, log: Logger = Logger(level: .error)
+    replayBytes: Int = ReplayAccount.mostBytes, spans: (any SpanSink)? = nil, log: Logger = Logger(level: .error)
   ) throws {
     let monitor = try MetricsMonitor(registry: registry)
     var options = Gateway.Options(address: .loopback(port: 0), workers: workers, pseudonym: pseudonym)
@@ -36,6 +36,7 @@ final class GatewayRig: Sendable {
     options.failureWindow = window
     options.coders = coders
     options.replayBytes = replayBytes
+    options.spans = spans
     gateway = try Gateway(
       configuration, options: options,
       metrics: try GatewayMetrics(registry, client: monitor), observer: monitor, log: log)

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import WeirMetrics
+import WeirOTLP
 import WeirTestSupport
 import WeirTransport
 
@@ -14,11 +15,12 @@ import WeirTransport
   private static let busy = "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"
 
   private static func rig(
-    _ routes: Route..., log: Logger = Logger(level: .error), _ change: (inout Configuration) -> Void
+    _ routes: Route..., spans: SpanBin? = nil, log: Logger = Logger(level: .error),
+    _ change: (inout Configuration) -> Void
   ) throws -> GatewayRig {
     var configuration = Configuration(routes: routes)
     change(&configuration)
-    return try GatewayRig(configuration, log: log)
+    return try GatewayRig(configuration, spans: spans, log: log)
   }
 
   private static func ask(_ rig: GatewayRig, _ fields: String..., path: String = "/") throws -> RawClient.Response {
@@ -52,12 +54,29 @@ import WeirTransport
     #expect(Self.values("X-Request-ID", at: server) == ["a"])
   }
 
-  @Test func aTraceIsContinued() throws {
+  /// What is not recorded passes as it came.
+  @Test(arguments: [
+    [traceparent], ["00-\(trace)-\(parent)-03"], ["00-\(trace)-\(parent)-00"], ["01-\(trace)-\(parent)-01-more"],
+    ["broken"], [traceparent, traceparent],
+  ]) func withoutSpansTheFieldsPass(parents: [String]) throws {
     let server = try ScriptedServer(.answering(okResponse("")))
-    let rig = try Self.rig(Route(to: server.port)) { $0.trace = TraceSettings() }
+    let rig = try Self.rig(Route(to: server.port)) { $0.trace = TraceSettings(begins: false) }
+    let client = try rig.client()
+    let fields = parents.map { "traceparent: \($0)\r\n" }.joined() + "tracestate: a=1 , b=2\r\ntracestate: c=3\r\n"
+    client.send("GET / HTTP/1.1\r\nHost: h\r\n\(fields)\r\n")
+    #expect(client.response()?.status == 200)
+    #expect(Self.values("traceparent", at: server) == parents)
+    #expect(Self.values("tracestate", at: server) == ["a=1 , b=2", "c=3"])
+  }
+
+  @Test func aRecordedTraceIsContinued() throws {
+    let server = try ScriptedServer(.answering(okResponse("")))
+    let bin = SpanBin()
+    let rig = try Self.rig(Route(to: server.port), spans: bin) { $0.trace = TraceSettings() }
     _ = try Self.ask(rig, "TraceParent: \(Self.traceparent)", "tracestate: a=1 , b=2", "tracestate: c=3")
     let parents = Self.parents(Self.values("traceparent", at: server))
-    #expect(parents.count == 1 && parents != [Self.parent])
+    #expect(eventually { bin.all.count == 2 })
+    #expect(parents == bin.all.filter { $0.kind == .client }.map { TraceContext.digits($0.place.id) })
     #expect(Self.values("tracestate", at: server) == ["a=1,b=2,c=3"])
   }
 
@@ -90,7 +109,7 @@ import WeirTransport
       Script(.head, .send(Self.busy), .head, .send(Self.busy), .head, .send(okResponse("")), .awaitClose))
     var route = try Route(to: server.port)
     route.retry.limit = 3
-    let rig = try Self.rig(route) { $0.trace = TraceSettings() }
+    let rig = try Self.rig(route, spans: SpanBin()) { $0.trace = TraceSettings() }
     #expect(try Self.ask(rig, "traceparent: \(Self.traceparent)", "tracestate: a=1").status == 200)
     let parents = Self.parents(Self.values("traceparent", at: server))
     #expect(parents.count == 3 && Set(parents).count == 3 && !parents.contains(Self.parent))
@@ -102,7 +121,7 @@ import WeirTransport
     let server = try ScriptedServer(Script(.head, .awaitClose), Script(.head, .send(okResponse("")), .awaitClose))
     var route = try Route(to: server.port)
     route.hedge = HedgePlan(delay: .seconds(0.05), limit: 1)
-    let rig = try Self.rig(route) { $0.trace = TraceSettings() }
+    let rig = try Self.rig(route, spans: SpanBin()) { $0.trace = TraceSettings() }
     #expect(try Self.ask(rig, "traceparent: \(Self.traceparent)").status == 200)
     let parents = Self.parents(Self.values("traceparent", at: server) + Self.values("traceparent", at: server, 1))
     #expect(parents.count == 2 && Set(parents).count == 2)
@@ -112,7 +131,7 @@ import WeirTransport
     let first = try ScriptedServer(Script(.head, .close)), second = try ScriptedServer(.answering(okResponse("")))
     var route = try Route(to: first.port)
     route.fallback = RouteFallback(action: .upstream(try Upstream(parsing: "http://127.0.0.1:\(second.port)")))
-    let rig = try Self.rig(route) {
+    let rig = try Self.rig(route, spans: SpanBin()) {
       $0.trace = TraceSettings()
       $0.requestID = RequestIDSettings()
     }

@@ -1,3 +1,4 @@
+import WeirExporter
 import WeirHTTP
 import WeirServer
 import WeirTransport
@@ -5,8 +6,12 @@ import WeirTransport
 /// The identifiers by which a request is found again: its trace, and its own. An object, so that a request without them
 /// has only a reference.
 final class CorrelationIDs {
-  /// The trace, with the client's operation as the parent; nil if the fields of the client pass as they are.
+  /// The trace, with the client's operation as the parent, or the request's own span if it began here; nil without one.
   let trace: TraceContext?
+  /// Whether the trace began here.
+  let isRoot: Bool
+  /// Whether spans of the request go to a collector, whatever becomes of it.
+  let isRecorded: Bool
   /// Empty if there is none.
   let requestID: [UInt8]
 
@@ -28,13 +33,18 @@ final class CorrelationIDs {
         own = Self.isRequestID(value) ? Array(value) : []
       }
     }
+    isRoot = read == nil
     if let read {
       trace = read.with(state.text)
     } else {
       trace = settings.trace.flatMap { $0.begins ? ids.begin(sample: $0.sample) : nil }
     }
+    isRecorded = settings.spans != nil && trace?.isSampled == true
     requestID = !settings.hasRequestID ? [] : ownCount == 1 && !own.isEmpty ? own : ids.request()
   }
+
+  /// Whether the fields of the client pass as they are: what is not recorded has no place of its own in the trace.
+  var passesTraceOn: Bool { trace == nil || !isRoot && !isRecorded }
 
   /// 1 to 128 visible octets.
   private static func isRequestID(_ value: UnsafeRawBufferPointer) -> Bool {
@@ -51,15 +61,18 @@ final class CorrelationIDs {
 /// What a configuration says of requests' identifiers, prepared.
 struct CorrelationSettings: Sendable {
   let trace: TraceSettings?
+  /// Nil if no spans are recorded.
+  let spans: SpanSettings?
   let trustsRequestID: Bool
   /// The field of the request's identifier as it is written; empty without one.
   let header: [UInt8]
   let lowercased: [UInt8]
 
   /// Nil if requests have no identifiers.
-  init?(_ configuration: Configuration) {
+  init?(_ configuration: Configuration, spans sink: (any SpanSink)? = nil) {
     if configuration.trace == nil, configuration.requestID == nil { return nil }
     trace = configuration.trace
+    spans = sink.flatMap { sink in configuration.trace.map { _ in SpanSettings(sink: sink) } }
     trustsRequestID = configuration.requestID?.trust ?? false
     header = Array((configuration.requestID?.header ?? "").utf8)
     lowercased = header.map(\.lowercased)
@@ -74,4 +87,13 @@ struct CorrelationSettings: Sendable {
 
   /// Whether a field is that of the identifier, or is taken for it by programs that read fields as environment variables.
   func isRequestID(_ name: UnsafeRawBufferPointer) -> Bool { hasRequestID && name.isNameForCGI(lowercased) }
+}
+
+/// What is recorded of requests, and where it goes.
+struct SpanSettings: Sendable {
+  let sink: any SpanSink
+  /// Whether the spans of a request that failed, was repeated or was slow are kept even if its trace is not sampled.
+  var keepsFailures = false
+  /// Seconds from which on a request is slow; nil for none.
+  var slow: Double?
 }

@@ -1,0 +1,305 @@
+import WeirCurl
+import WeirExporter
+import WeirHTTP
+import WeirIO
+import WeirOTLP
+import WeirServer
+import WeirTransport
+
+/// The spans of one request: that of the request, and one of each attempt. It stands between the exchange and the plan's
+/// observer, and hears all that the observer hears. Confined to the loop.
+final class RequestSpans {
+  /// An attempt that has begun.
+  private struct Attempt {
+    let number: Int
+    let place: Span.Place
+    let began: MonotonicTime
+    /// The attempts before it, of all upstreams.
+    let before: Int
+    let destination: Destination?
+    /// Why it was granted; nil for the first.
+    var reason: String?
+  }
+
+  private let trace: TraceContext
+  private let isRoot: Bool
+  private let isRecorded: Bool
+  private let settings: SpanSettings
+  private let plan: ActivePlan
+  private let began: MonotonicTime
+  private let place: Span.Place
+  /// What has to be added to a monotonic time for the nanoseconds since 1970.
+  private let clock = Timestamp.nanoseconds - MonotonicTime.now.nanoseconds
+  private var open: [Attempt] = []
+  private var ended: [Span] = []
+  private var events: [Span.Event] = []
+  private var count = 0
+  private var last: Span.Place?
+  private var reason: String?
+  /// Whether the request has failed on the way, whatever its end.
+  private var isTroubled = false
+
+  /// Nil if nothing of the request can be wanted.
+  init?(_ ids: CorrelationIDs?, _ settings: SpanSettings, _ plan: ActivePlan, began: MonotonicTime) {
+    guard let ids, let trace = ids.trace, ids.isRecorded || settings.keepsFailures else { return nil }
+    self.trace = trace
+    (isRoot, isRecorded) = (ids.isRoot, ids.isRecorded)
+    (self.settings, self.plan, self.began) = (settings, plan, began)
+    place = trace.place(isRoot ? trace.parent : plan.traceIDs.parent())
+  }
+
+  /// The identifier of the request's span.
+  var id: UInt64 { place.id }
+
+  /// The position of an attempt in the trace, as its fields have it; nil if the attempt is not recorded.
+  func context(of number: Int) -> TraceContext? {
+    guard isRecorded, let attempt = open.last(where: { $0.number == number }) else { return nil }
+    return trace.child(parent: attempt.place.id)
+  }
+
+  private func time(_ moment: MonotonicTime) -> UInt64 { UInt64(clamping: moment.nanoseconds &+ clock) }
+
+  private func note(_ name: String, _ attributes: [Attribute] = []) {
+    events.append(Span.Event(name, at: time(.now), attributes))
+  }
+}
+
+// MARK: - What it hears
+
+extension RequestSpans: TransportObserver {
+  var transportInterests: TransportInterests { [] }
+
+  func connection(_ event: ConnectionEvent) {}
+  func destination(_ destination: Destination, availableRetries: Double) {}
+  func destination(_ destination: Destination, entered state: CircuitState) {}
+  func destination(_ destination: Destination, entered state: OverloadState) {}
+  func destination(_ destination: Destination, overload report: OverloadReport) {}
+  func destination(_ destination: Destination, pause report: PauseReport) {}
+  func destination(_ destination: Destination, endpoint event: EndpointEvent) {}
+
+  func exchangeBegan(_ exchange: any TransportExchange) { plan.observer?.exchangeBegan(exchange) }
+
+  func exchange(
+    _ exchange: any TransportExchange, didAdaptUsing name: String, duration: Double, failed: AdaptationFailure?
+  ) {
+    var attributes = [Attribute("weir.credential", name), Attribute("weir.wait", .double(duration))]
+    if let failed { attributes.append(Attribute("error.type", failed.rawValue)) }
+    note("credential", attributes)
+    plan.observer?.exchange(exchange, didAdaptUsing: name, duration: duration, failed: failed)
+  }
+
+  func exchange(
+    _ exchange: any TransportExchange, willRetryAfter delay: Double, source: RetryDelaySource, reason: RetryReason
+  ) {
+    isTroubled = true
+    note("retry", [Attribute("weir.retry.reason", reason.rawValue), Attribute("weir.retry.delay", .double(delay))])
+    plan.observer?.exchange(exchange, willRetryAfter: delay, source: source, reason: reason)
+  }
+
+  func exchange(_ exchange: any TransportExchange, retriesDueTo reason: RetryReason?) {
+    self.reason = reason?.rawValue
+    plan.observer?.exchange(exchange, retriesDueTo: reason)
+  }
+
+  func exchange(_ exchange: any TransportExchange, didDenyRetry reason: RetryDenial.Reason) {
+    isTroubled = true
+    note("retry_denied", [Attribute("weir.retry.denied", reason.rawValue)])
+    plan.observer?.exchange(exchange, didDenyRetry: reason)
+  }
+
+  func exchange(_ exchange: any TransportExchange, hedge event: HedgeEvent) {
+    switch event {
+    case .started: if !open.isEmpty { open[open.count - 1].reason = "hedge" }
+    case .denied: note("hedge_denied")
+    case .won, .lost: break
+    }
+    plan.observer?.exchange(exchange, hedge: event)
+  }
+
+  func exchange(_ exchange: any TransportExchange, waitedForPace seconds: Double) {
+    note("paced", [Attribute("weir.wait", .double(seconds))])
+    plan.observer?.exchange(exchange, waitedForPace: seconds)
+  }
+
+  func exchange(_ exchange: any TransportExchange, wasShed reason: ShedReason) {
+    note("shed", [Attribute("weir.shed.reason", reason.rawValue)])
+    plan.observer?.exchange(exchange, wasShed: reason)
+  }
+
+  func exchange(_ exchange: any TransportExchange, abandonedIn phase: AbandonedPhase) {
+    note("abandoned", [Attribute("weir.phase", phase.rawValue)])
+    plan.observer?.exchange(exchange, abandonedIn: phase)
+  }
+
+  func exchange(_ exchange: any TransportExchange, didSettle end: ExchangeEnd) {
+    plan.observer?.exchange(exchange, didSettle: end)
+  }
+
+  func exchange(_ exchange: any TransportExchange, didStartAttempt number: Int) {
+    open.append(
+      Attempt(
+        number: number, place: trace.place(plan.traceIDs.parent()), began: .now, before: count,
+        destination: exchange.destination, reason: reason))
+    count += 1
+    reason = nil
+    plan.observer?.exchange(exchange, didStartAttempt: number)
+  }
+
+  func exchange(
+    _ exchange: any TransportExchange, didEndAttempt number: Int, _ report: AttemptReport, error: (any LabelledError)?
+  ) {
+    if let index = open.lastIndex(where: { $0.number == number }) {
+      let attempt = open.remove(at: index)
+      ended.append(span(of: attempt, exchange, report, error?.label))
+      last = attempt.place
+    }
+    plan.observer?.exchange(exchange, didEndAttempt: number, report, error: error)
+  }
+}
+
+// MARK: - Spans
+
+extension RequestSpans {
+  /// The phases of an attempt that are events, by their names.
+  private static let shown: [(phase: Phase, name: String)] = [
+    (.resolve, "dns"), (.connect, "connect"), (.tunnel, "tunnel"), (.tls, "tls"), (.send, "sent"), (.processing, "head"),
+  ]
+  /// Seconds above which a phase is an event.
+  private static let longPhase = 0.001
+
+  private func span(
+    of attempt: Attempt, _ exchange: any TransportExchange, _ report: AttemptReport, _ error: String?
+  ) -> Span {
+    let method = SpanMethod(exchange.method ?? "")
+    // A CONNECT only opens the way.
+    let name = exchange.method == "CONNECT" ? "connect" : method.name
+    var span = Span(name, .client, at: attempt.place, from: time(attempt.began), to: time(.now))
+    span.parent = place.id
+    span.flags = trace.flags
+    span.traceState = trace.traceState
+    if let last { span.links = [last] }
+    span.attributes.reserveCapacity(14)
+    method.add(to: &span.attributes)
+    if let destination = attempt.destination {
+      span.attributes.append(Attribute("server.address", destination.host))
+      span.attributes.append(Attribute("server.port", destination.port))
+      span.attributes.append(Attribute("url.scheme", destination.scheme))
+      span.attributes.append(Attribute("url.full", "\(destination)\(exchange.path ?? "")"))
+    }
+    if let status = report.statusCode { span.attributes.append(Attribute("http.response.status_code", status)) }
+    if let address = report.remoteAddress { span.attributes.append(Attribute("network.peer.address", address)) }
+    if let port = report.remotePort { span.attributes.append(Attribute("network.peer.port", port)) }
+    if let version = report.networkProtocolName.flatMap(Self.version(ofALPN:)) {
+      span.attributes.append(Attribute("network.protocol.version", version))
+    }
+    if attempt.before > 0 { span.attributes.append(Attribute("http.request.resend_count", attempt.before)) }
+    if let reason = attempt.reason { span.attributes.append(Attribute("weir.retry.reason", reason)) }
+    if let seconds = report.phases[.queue], seconds > Self.longPhase {
+      span.attributes.append(Attribute("weir.queue.wait", .double(seconds)))
+    }
+    if let endpoint = exchange.admission.lastEndpoint { span.attributes.append(Attribute("weir.endpoint", endpoint)) }
+    if let error = error ?? report.statusCode.flatMap({ $0 >= 400 ? String($0) : nil }) {
+      span.isError = true
+      span.attributes.append(Attribute("error.type", error))
+    }
+    addPhases(of: report, to: &span)
+    return span
+  }
+
+  /// Each phase that took long is an event at its end.
+  private func addPhases(of report: AttemptReport, to span: inout Span) {
+    var seconds = 0.0
+    for (phase, name) in Self.shown {
+      guard let duration = report.phases[phase] else { continue }
+      seconds += duration
+      if duration > Self.longPhase {
+        let end = span.start &+ UInt64(seconds * 1e9)
+        span.events.append(Span.Event(name, at: end, [Attribute("weir.seconds", .double(duration))]))
+      }
+    }
+  }
+
+  /// Hands the spans on, if they are wanted.
+  func end(_ request: Forwarding, _ outcome: GatewayOutcome, at now: MonotonicTime) {
+    let status = request.status
+    let isFailure = outcome.isFailure(status: status) || status >= 500
+    let isWanted =
+      isRecorded || isFailure || isTroubled || settings.slow.map { now.seconds(since: began) >= $0 } ?? false
+    guard isWanted else { return }
+    let head = request.exchange.head
+    let method = SpanMethod(head.method)
+    let route = request.routeName
+    var span = Span(
+      route.isEmpty ? method.name : "\(method.name) \(route)", .server, at: place, from: time(began), to: time(now))
+    span.parent = isRoot ? 0 : trace.parent
+    span.hasRemoteParent = !isRoot
+    span.flags = trace.flags
+    span.traceState = trace.traceState
+    span.events = events
+    span.attributes.reserveCapacity(14)
+    method.add(to: &span.attributes)
+    span.attributes.append(Attribute("url.path", request.shownPath))
+    span.attributes.append(Attribute("url.scheme", request.context.isSecure ? "https" : "http"))
+    span.attributes.append(Attribute("network.protocol.version", request.isHTTP10 ? "1.0" : "1.1"))
+    if !route.isEmpty { span.attributes.append(Attribute("http.route", route)) }
+    if status != 0 { span.attributes.append(Attribute("http.response.status_code", status)) }
+    let client = String(decoding: request.clientText, as: UTF8.self)
+    if !client.isEmpty { span.attributes.append(Attribute("client.address", client)) }
+    addServer(head.authority, isSecure: request.context.isSecure, to: &span.attributes)
+    if let agent = head.fields["user-agent"] {
+      span.attributes.append(Attribute("user_agent.original", agent))
+    }
+    span.attributes.append(Attribute("weir.outcome", outcome.label))
+    if status >= 500 || status == 0 || request.failure != nil && !request.isTunnel {
+      span.isError = true
+      let label = request.errorLabel
+      span.attributes.append(
+        Attribute("error.type", !label.isEmpty ? label : status >= 500 ? String(status) : outcome.label))
+    }
+    settings.sink.add([span] + ended)
+  }
+
+  /// Adds the host and port that a client has asked for.
+  private func addServer(_ authority: String, isSecure: Bool, to attributes: inout [Attribute]) {
+    guard !authority.isEmpty else { return }
+    let colon = authority.utf8.lastIndex(of: UInt8(ascii: ":"))
+    let port = colon.flatMap { Int(authority[authority.index(after: $0)...]) }
+    let host = port == nil ? authority[...] : authority[..<(colon ?? authority.endIndex)]
+    attributes.append(Attribute("server.address", String(host.drop { $0 == "[" }.prefix { $0 != "]" })))
+    attributes.append(Attribute("server.port", port ?? (isSecure ? 443 : 80)))
+  }
+
+  /// The version of HTTP in the name that ALPN has for it.
+  private static func version(ofALPN name: String) -> String? {
+    switch name {
+    case "http/1.0": "1.0"
+    case "http/1.1": "1.1"
+    case "h2": "2"
+    default: nil
+    }
+  }
+}
+
+extension TraceContext {
+  /// A span of the trace.
+  func place(_ id: UInt64) -> Span.Place { Span.Place(high: high, low: low, id: id) }
+}
+
+/// A method as spans have it: an unknown one has a name that is known.
+struct SpanMethod {
+  private let method: String
+  private let isKnown: Bool
+
+  init(_ method: String) {
+    self.method = method
+    isKnown = KnownMethod(method) != .other
+  }
+
+  /// The span's name, or its first word.
+  var name: String { isKnown ? method : "HTTP" }
+
+  func add(to attributes: inout [Attribute]) {
+    attributes.append(Attribute("http.request.method", isKnown ? method : "_OTHER"))
+    if !isKnown { attributes.append(Attribute("http.request.method_original", String(method.prefix(64)))) }
+  }
+}
