@@ -10,9 +10,13 @@ package protocol TransportExchange: AnyObject {
   var observer: (any TransportObserver)? { get }
   /// The identifier of the exchange's trace, if that is sampled.
   var sampledTraceID: String? { get }
+  /// The identifier of the exchange's span in that trace, if it is recorded.
+  var recordedSpanID: String? { get }
 }
 
 extension TransportExchange {
+  package var recordedSpanID: String? { nil }
+
   /// Nil when there was no URL.
   package var destination: Destination? { admission.state?.destination }
 }

@@ -99,8 +99,12 @@ final class DestinationMetrics: Sendable {
     series(of: method).started.add()
   }
 
-  /// - Parameter traceID: The request's trace, if it is sampled.
-  func settled(method: String, outcome: RequestOutcome, seconds: Double, traceID: String? = nil) {
+  /// - Parameters:
+  ///   - traceID: The request's trace, if it is sampled.
+  ///   - spanID: The request's span, if it is recorded.
+  func settled(
+    method: String, outcome: RequestOutcome, seconds: Double, traceID: String? = nil, spanID: String? = nil
+  ) {
     guard let index = Self.outcomes.firstIndex(of: outcome) else { return }
     let duration =
       switch outcome {
@@ -108,7 +112,7 @@ final class DestinationMetrics: Sendable {
       case .cancelled: cancelled
       default: failed
       }
-    if let traceID { duration.observe(seconds, traceID: traceID) } else { duration.observe(seconds) }
+    if let traceID { duration.observe(seconds, traceID: traceID, spanID: spanID) } else { duration.observe(seconds) }
     // Counted last, because the code that waits to forget the destination waits for this count.
     series(of: method).settled[index].add()
   }

@@ -23,11 +23,11 @@ final class LazyHistogram: Sendable {
   }
 
   /// Observes a value of a trace that is sampled.
-  func observe(_ value: Double, traceID: String) {
+  func observe(_ value: Double, traceID: String, spanID: String? = nil) {
     guard let known = reference(address.load(ordering: .acquiring)) else {
-      return make { $0.observe(value, traceID: traceID) }
+      return make { $0.observe(value, traceID: traceID, spanID: spanID) }
     }
-    known._withUnsafeGuaranteedRef { Histogram($0).observe(value, traceID: traceID) }
+    known._withUnsafeGuaranteedRef { Histogram($0).observe(value, traceID: traceID, spanID: spanID) }
   }
 
   private func reference(_ address: UInt) -> Unmanaged<Series>? {

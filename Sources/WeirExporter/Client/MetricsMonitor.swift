@@ -184,7 +184,7 @@ extension MetricsMonitor: SharedTransportObserver {
     if recent.isOn { note(exchange, end) }
     metrics.settled(
       method: MethodLabel.of(exchange.method), outcome: end.outcome, seconds: end.duration,
-      traceID: exchange.sampledTraceID)
+      traceID: exchange.sampledTraceID, spanID: exchange.recordedSpanID)
   }
 
   private func note(_ exchange: any TransportExchange, _ end: ExchangeEnd) {

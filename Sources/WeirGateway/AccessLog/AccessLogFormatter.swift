@@ -36,6 +36,8 @@ struct AccessFacts: ~Copyable {
   var error = ""
   /// Lower-case hexadecimal digits; empty without a trace.
   var traceID: [UInt8] = []
+  /// Empty if the request is not recorded.
+  var spanID = ""
   var requestID: [UInt8] = []
   /// The version of TLS, as "1.3"; nil without.
   var tls: String?
@@ -48,7 +50,7 @@ struct AccessFacts: ~Copyable {
       AccessLine.room(for: client.count) + AccessLine.room(for: method.count) + AccessLine.room(for: host.count)
       + AccessLine.room(for: path.count) + AccessLine.room(for: query?.count ?? 0)
       + AccessLine.room(for: endpoint?.utf8.count ?? 0) + AccessLine.room(for: outcome.utf8.count)
-      + AccessLine.room(for: error.utf8.count) + AccessLine.room(for: traceID.count)
+      + AccessLine.room(for: error.utf8.count) + AccessLine.room(for: traceID.count + spanID.utf8.count)
       + AccessLine.room(for: requestID.count) + AccessLine.room(for: tls?.utf8.count ?? 0)
     // The parts of a user's name are values of their own.
     return names + members + values + user.count * AccessLine.longestEscape
@@ -136,6 +138,7 @@ struct AccessLogFormatter {
     }
     Self.put(",\"error\":", facts.error, into: &line)
     facts.traceID.withUnsafeBytes { Self.put(",\"trace_id\":", $0, into: &line) }
+    Self.put(",\"span_id\":", facts.spanID, into: &line)
     facts.requestID.withUnsafeBytes { Self.put(",\"request_id\":", $0, into: &line) }
     if let tls = facts.tls { Self.put(",\"tls\":", tls, into: &line) }
     for (field, value) in zip(fields, values) {

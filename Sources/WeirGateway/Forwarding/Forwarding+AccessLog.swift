@@ -36,6 +36,7 @@ extension Forwarding {
     facts.user = user ?? []
     if let ids {
       facts.traceID = ids.trace?.traceIDOctets ?? []
+      facts.spanID = recordedSpanID ?? ""
       facts.requestID = ids.requestID
     }
     clientText.withUnsafeBytes { client in

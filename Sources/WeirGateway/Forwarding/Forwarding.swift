@@ -225,6 +225,8 @@ final class Forwarding {
 
   var sampledTraceID: String? { ids?.sampledTraceID }
 
+  var recordedSpanID: String? { ids?.isRecorded == true ? spans?.id : nil }
+
   // MARK: The beginning and the end
 
   /// Begins the attempts. The request is there, or as much of it as may wait here.

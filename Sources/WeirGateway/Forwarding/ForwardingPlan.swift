@@ -252,11 +252,17 @@ final class ActivePlan {
     cache.active(method, isSecure: isSecure).increment()
   }
 
-  /// - Parameter traceID: The trace of the request, if it is sampled.
-  func ended(_ key: SeriesCache.Key, seconds: Double, traceID: String? = nil) {
+  /// - Parameters:
+  ///   - traceID: The trace of the request, if it is sampled.
+  ///   - spanID: The span of the request, if it is recorded.
+  func ended(_ key: SeriesCache.Key, seconds: Double, traceID: String? = nil, spanID: String? = nil) {
     cache.active(key.method, isSecure: key.isSecure).decrement()
     let series = cache.series(key)
-    if let traceID { series.duration.observe(seconds, traceID: traceID) } else { series.duration.observe(seconds) }
+    if let traceID {
+      series.duration.observe(seconds, traceID: traceID, spanID: spanID)
+    } else {
+      series.duration.observe(seconds)
+    }
     series.count.increment()
     series.failed?.increment()
   }

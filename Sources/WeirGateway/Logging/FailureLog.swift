@@ -20,6 +20,8 @@ struct FailedRequest: Sendable {
   var text: String
   /// Nil without a trace.
   var traceID: String?
+  /// Nil if no spans of the request are recorded.
+  var spanID: String?
 }
 
 /// Writes the lines of failed requests, limited per kind and window. Shared by all workers.
@@ -58,7 +60,7 @@ final class FailureLog: Sendable {
         "upstream": .string(request.upstream),
         "seconds": .seconds(request.seconds), "attempts": .integer(request.attempts), "error": .string(request.error),
         "text": .string(request.text), "endpoint": .string(request.endpoint ?? ""),
-        "trace_id": .string(request.traceID ?? ""),
+        "trace_id": .string(request.traceID ?? ""), "span_id": .string(request.spanID ?? ""),
       ])
   }
 

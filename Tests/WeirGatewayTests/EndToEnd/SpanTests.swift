@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import WeirMetrics
 import WeirOTLP
 import WeirTestSupport
 import WeirTransport
@@ -127,6 +128,28 @@ import WeirTransport
     #expect(request.isError && attempt.isError)
     #expect(request.text("error.type") == "cannot_connect_to_host")
     #expect(attempt.text("error.type") == "cannot_connect_to_host")
+  }
+
+  @Test func linesAndExemplarsNameTheSpan() throws {
+    let server = try ScriptedServer(.answering(okResponse("")))
+    let directory = try TemporaryDirectory()
+    let rig = try rig(Route(to: server.port)) {
+      $0.accessLog = AccessLogSettings(to: .file("\(directory.path)/log"))
+    }
+    #expect(try ask(rig) == 200)
+    #expect(eventually { bin.all.count == 2 })
+    let id = TraceContext.digits(try #require(bin.request).place.id)
+    var line = ""
+    #expect(
+      eventually {
+        line = (try? String(contentsOfFile: "\(directory.path)/log", encoding: .utf8)) ?? ""
+        return line.hasSuffix("\n")
+      })
+    #expect(line.contains("\",\"span_id\":\"\(id)\""))
+    let page = rig.registry.text(Exposition(.openMetrics))
+    for name in ["http_server_request_duration_seconds", "weir_request_duration_seconds"] {
+      #expect(page.split(separator: "\n").contains { $0.hasPrefix(name) && $0.contains(",span_id=\"\(id)\"}") })
+    }
   }
 
   @Test func whatIsNotSampledHasNone() throws {
