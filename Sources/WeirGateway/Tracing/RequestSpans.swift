@@ -82,9 +82,18 @@ extension RequestSpans: TransportObserver {
   func exchange(
     _ exchange: any TransportExchange, didAdaptUsing name: String, duration: Double, failed: AdaptationFailure?
   ) {
-    var attributes = [Attribute("weir.credential", name), Attribute("weir.wait", .double(duration))]
-    if let failed { attributes.append(Attribute("error.type", failed.rawValue)) }
-    note("credential", attributes)
+    // The token is fetched once for all who wait.
+    let now = time(.now)
+    var span = Span(
+      "oauth2.token", .client, at: trace.place(plan.traceIDs.parent()), from: now &- UInt64(max(0, duration) * 1e9),
+      to: now)
+    (span.parent, span.flags, span.traceState) = (place.id, trace.flags, trace.traceState)
+    span.attributes = [Attribute("weir.credential", name)]
+    if let failed {
+      span.isError = true
+      span.attributes.append(Attribute("error.type", failed.rawValue))
+    }
+    ended.append(span)
     plan.observer?.exchange(exchange, didAdaptUsing: name, duration: duration, failed: failed)
   }
 
@@ -162,7 +171,8 @@ extension RequestSpans: TransportObserver {
 extension RequestSpans {
   /// The phases of an attempt that are events, by their names.
   private static let shown: [(phase: Phase, name: String)] = [
-    (.resolve, "dns"), (.connect, "connect"), (.tunnel, "tunnel"), (.tls, "tls"), (.send, "sent"), (.processing, "head"),
+    (.resolve, "dns"), (.connect, "connect"), (.tunnel, "tunnel"), (.tls, "tls"), (.send, "sent"),
+    (.processing, "head"),
   ]
   /// Seconds above which a phase is an event.
   private static let longPhase = 0.001
