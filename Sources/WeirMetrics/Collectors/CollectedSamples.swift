@@ -44,9 +44,14 @@ public struct CollectedSamples {
 }
 
 /// One line of the page.
-struct CollectedSample: Sendable {
+package struct CollectedSample: Sendable {
   let labels: RenderedLabels
-  let value: Double
+  package let value: Double
+
+  /// Passes each label's name and its value, which is no longer escaped, to `body`, in their order.
+  package func forEachLabel(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void) {
+    labels.text.withUnsafeBytes { LabelSchema.forEachPair(in: $0, body) }
+  }
 }
 
 /// A metric whose samples are computed at the scrape.

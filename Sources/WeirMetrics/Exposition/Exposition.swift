@@ -38,14 +38,8 @@ extension Registry {
   /// Families are sorted by name, series by their labels. No writer waits for this; numbers that change meanwhile are
   /// on the page in their old or their new state. Reuse the page: its memory is kept.
   public func write(_ exposition: Exposition = Exposition(), to page: inout ExpositionPage) {
-    prepareForPage()
-    let (families, collectors) = all()
-    let wanted = families.filter { exposition.shows($0.descriptor) }
-    let collected = collect(collectors, families, exposition)
     let encoder = TextEncoder(exposition)
-    for family in wanted {
-      encoder.encode(family, family.content(collected), to: &page)
-    }
+    forEachFamily(exposition) { encoder.encode($0, $1, to: &page) }
     encoder.finish(&page)
   }
 
@@ -54,6 +48,21 @@ extension Registry {
     var page = ExpositionPage()
     write(exposition, to: &page)
     return page.withBytes { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// Passes each metric that has series to `body`, in the order of a page: for formats that are no pages.
+  package func forEachMetric(_ body: (MetricDescriptor, FamilyContent) -> Void) {
+    forEachFamily(Exposition()) { family, content in
+      if !content.isEmpty { body(family.descriptor, content) }
+    }
+  }
+
+  private func forEachFamily(_ exposition: Exposition, _ body: (any MetricFamily, FamilyContent) -> Void) {
+    prepareForPage()
+    let (families, collectors) = all()
+    let wanted = families.filter { exposition.shows($0.descriptor) }
+    let collected = collect(collectors, families, exposition)
+    for family in wanted { body(family, family.content(collected)) }
   }
 
   private func collect(
@@ -82,10 +91,10 @@ extension Exposition {
 ///
 /// It must not be used by two threads at once; keep it in a `Mutex` or on one thread.
 public struct ExpositionPage: ~Copyable {
-  private var memory: UnsafeMutableRawPointer
-  private var capacity: Int
+  var memory: UnsafeMutableRawPointer
+  var capacity: Int
   /// The number of bytes written.
-  public private(set) var count = 0
+  public internal(set) var count = 0
 
   /// An empty page.
   public init() {

@@ -11,7 +11,7 @@ struct ExpositionPieces: Sendable {
   let created: SampleName
   /// For each bucket, `,le="0.5"} `.
   let bounds: [PaddedBytes]
-  /// Whether OpenMetrics allows `_sum` and `_count`; it does not with a negative bound.
+  /// Whether OpenMetrics allows `_sum` and `_count`.
   let hasSum: Bool
 
   init(_ descriptor: MetricDescriptor) {
@@ -27,7 +27,7 @@ struct ExpositionPieces: Sendable {
     bounds = (isHistogram ? descriptor.bounds + [.infinity] : []).map {
       PaddedBytes(",le=\"\(NumberText.canonical($0))\"} ")
     }
-    hasSum = descriptor.bounds.first ?? 0 >= 0
+    hasSum = descriptor.hasSum
   }
 
   private static func textHeader(_ descriptor: MetricDescriptor) -> [UInt8] {

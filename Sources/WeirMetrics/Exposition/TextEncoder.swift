@@ -64,13 +64,13 @@ struct TextEncoder {
 
   private func encode(_ histogram: Histogram, _ pieces: ExpositionPieces, to page: inout ExpositionPage) {
     let labels = histogram.series.text
-    let exemplars = isOpenMetrics ? histogram.series.exemplars.load()?.all : nil
+    let exemplars = isOpenMetrics ? histogram.exemplars : []
     // Without other labels, the comma before `le` is left out.
     let skip = labels.isEmpty ? 1 : 0
     var total: UInt64 = 0
     for index in pieces.bounds.indices {
       total &+= histogram.series.slab.load(index)
-      let exemplar = exemplars?[index]
+      let exemplar = exemplars.isEmpty ? nil : exemplars[index]
       let room = pieces.bucket.open.count + labels.count + pieces.bounds[index].count + LineWriter.number + 1
       var line = page.writer(room: room + (exemplar?.room ?? 0))
       line.put(pieces.bucket.open)

@@ -36,6 +36,30 @@ struct LabelSchema: Sendable, Equatable {
     return text
   }
 
+  /// Passes the names and values in a label set's text to `body`, the values as they were before they were escaped.
+  static func forEachPair(
+    in text: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void
+  ) {
+    var rest = text[...]
+    while let equals = rest.firstIndex(of: UInt8(ascii: "=")) {
+      let value = rest[equals...].dropFirst(2)
+      var (end, isEscaped) = (value.startIndex, false)
+      while end < value.endIndex, value[end] != UInt8(ascii: "\"") {
+        if value[end] == UInt8(ascii: "\\") { (isEscaped, end) = (true, end + 1) }
+        end += 1
+      }
+      let name = UnsafeRawBufferPointer(rebasing: rest[..<equals])
+      let bytes = UnsafeRawBufferPointer(rebasing: value.prefix(upTo: min(end, value.endIndex)))
+      if isEscaped {
+        Escaping.removed(from: bytes).withUnsafeBytes { body(name, $0) }
+      } else {
+        body(name, bytes)
+      }
+      // The value is followed by a quote, and that by a comma if there is another name.
+      rest = value.dropFirst(bytes.count + 2)
+    }
+  }
+
   /// Appends `name="value"`; true if something was escaped.
   private static func append(_ name: String, _ value: String, to bytes: inout [UInt8]) -> Bool {
     bytes.append(contentsOf: name.utf8)
@@ -62,6 +86,21 @@ enum Escaping {
       escaped = true
     }
     return escaped
+  }
+
+  /// The text before it was escaped.
+  static func removed(from text: UnsafeRawBufferPointer) -> [UInt8] {
+    var bytes: [UInt8] = []
+    var isAfterBackslash = false
+    for byte in text {
+      if !isAfterBackslash, byte == UInt8(ascii: "\\") {
+        isAfterBackslash = true
+      } else {
+        bytes.append(isAfterBackslash && byte == UInt8(ascii: "n") ? UInt8(ascii: "\n") : byte)
+        isAfterBackslash = false
+      }
+    }
+    return bytes
   }
 
   /// The character after the backslash for a byte that must be escaped; nil for other bytes.

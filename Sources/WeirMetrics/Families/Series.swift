@@ -32,22 +32,13 @@ public final class Series: Sendable {
   /// The labels' values by name, as they were before they were escaped for the page.
   package var labelValues: [String: String] {
     var values: [String: String] = [:]
-    var rest = text[...]
-    while let equals = rest.firstIndex(of: UInt8(ascii: "=")) {
-      let name = String(decoding: rest[..<equals], as: UTF8.self)
-      var value: [UInt8] = []
-      var place = equals + 2
-      while place < rest.endIndex, rest[place] != UInt8(ascii: "\"") {
-        let isEscaped = rest[place] == UInt8(ascii: "\\") && place + 1 < rest.endIndex
-        if isEscaped { place += 1 }
-        value.append(isEscaped && rest[place] == UInt8(ascii: "n") ? UInt8(ascii: "\n") : rest[place])
-        place += 1
-      }
-      values[name] = String(decoding: value, as: UTF8.self)
-      // Behind the quote, and the comma before the next name.
-      rest = rest.dropFirst(place + 2 - rest.startIndex)
-    }
+    forEachLabel { values[String(decoding: $0, as: UTF8.self)] = String(decoding: $1, as: UTF8.self) }
     return values
+  }
+
+  /// Passes each label's name and its value, which is no longer escaped, to `body`, in their order.
+  package func forEachLabel(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void) {
+    LabelSchema.forEachPair(in: text, body)
   }
 
   /// The labels' bytes, valid as long as the series.
@@ -56,7 +47,7 @@ public final class Series: Sendable {
   }
 
   /// When the series was made, in seconds since 1970.
-  var created: Double {
+  package var created: Double {
     slab.constant(0)
   }
 

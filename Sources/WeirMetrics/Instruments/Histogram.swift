@@ -58,6 +58,11 @@ public struct Histogram: Instrument {
     return HistogramSnapshot(bounds: (0..<boundCount).map { bound($0) }, counts: counts, sum: sum)
   }
 
+  /// The latest observation of each bucket that was kept with a trace; empty if none was.
+  package var exemplars: [Exemplar?] {
+    series.exemplars.load()?.all ?? []
+  }
+
   var sum: Double {
     Double(bitPattern: series.first.load(ordering: .relaxed))
   }
@@ -116,12 +121,17 @@ public struct HistogramSnapshot: Sendable, Equatable {
 }
 
 /// One observation with a reference to its trace (OpenMetrics 1.0, "Exemplars").
-struct Exemplar: Sendable, Equatable {
+package struct Exemplar: Sendable, Equatable {
   /// The label set as the page shows it, without braces.
   let labels: [UInt8]
-  let value: Double
+  package let value: Double
   /// Seconds since 1970.
-  let timestamp: Double
+  package let timestamp: Double
+
+  /// Passes each label's name and value to `body`, in their order.
+  package func forEachLabel(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void) {
+    labels.withUnsafeBytes { LabelSchema.forEachPair(in: $0, body) }
+  }
 
   /// The label set's text; nil if OpenMetrics does not allow it or some readers can't parse it.
   static func render(_ pairs: KeyValuePairs<String, String>) -> [UInt8]? {

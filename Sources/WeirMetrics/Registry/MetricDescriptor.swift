@@ -10,7 +10,7 @@ package struct MetricDescriptor: Sendable, Equatable {
   var bucketProblem: Buckets.Problem?
 
   /// The family's name in OpenMetrics: a counter without `_total`, an info without `_info`.
-  var familyName: String {
+  package var familyName: String {
     switch kind {
     case .counter: hasTotal ? String(name.dropLast("_total".count)) : name
     case .info: String(name.dropLast("_info".count))
@@ -20,9 +20,13 @@ package struct MetricDescriptor: Sendable, Equatable {
 
   /// Whether a counter's name ends in `_total`. OpenMetrics has no other counters. There, a counter without it gets the
   /// type `unknown`, so that a series has the same name in both formats.
-  var hasTotal: Bool {
+  package var hasTotal: Bool {
     kind == .counter && name.hasSuffix("_total") && name.utf8.count > "_total".utf8.count
   }
+
+  /// Whether a histogram's sum only grows. With a negative bound it may shrink, and neither OpenMetrics nor
+  /// OpenTelemetry allows such a sum.
+  package var hasSum: Bool { bounds.first ?? 0 >= 0 }
 
   /// Every name that this metric uses in either format.
   var claimedNames: [String] {
@@ -114,7 +118,7 @@ protocol MetricFamily: AnyObject, Sendable {
 }
 
 /// A family's series. Encoders read the numbers from them; this type has no format.
-enum FamilyContent {
+package enum FamilyContent {
   case series([Series])
   case samples([CollectedSample])
 }
