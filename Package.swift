@@ -85,6 +85,7 @@ let package = Package(
       name: "FuzzSupport", dependencies: ["CLinux", "WeirIO"], path: "Tests/Fuzz/FuzzSupport", swiftSettings: settings),
     fuzzTarget("FuzzContentDecoder", ["FuzzSupport", "WeirCompression"]),
     fuzzTarget("FuzzAccept", ["FuzzSupport", "WeirExporter", "WeirHTTP", "WeirMetrics"]),
+    fuzzTarget("FuzzCollectorResponse", ["FuzzSupport", "WeirMetrics", "WeirOTLP"]),
     fuzzTarget("FuzzRequestParser", ["FuzzSupport", "WeirServer"]),
     fuzzTarget("FuzzProxyHeader", ["FuzzSupport", "WeirIO", "WeirServer"]),
     fuzzTarget("FuzzHTTP1", ["FuzzSupport", "WeirHTTP1", "WeirHTTP", "WeirTransport"]),
