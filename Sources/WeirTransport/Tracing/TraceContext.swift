@@ -2,8 +2,7 @@ import WeirHTTP
 
 /// A position in a distributed trace, as the fields `traceparent` and `tracestate` carry it (W3C Trace Context).
 ///
-/// The session adds these fields to each attempt of a request, with a parent identifier of the attempt's own
-/// (``SessionConfiguration/traceContext``).
+/// The session adds these fields to each attempt of a request (``SessionConfiguration/traceContext``).
 public struct TraceContext: Sendable, Hashable {
   /// The two halves of the trace's identifier, which are not both 0.
   package let high: UInt64
@@ -92,6 +91,11 @@ public struct TraceContext: Sendable, Hashable {
     TraceContext(high: high, low: low, parent: parent, flags: flags, traceState: traceState)
   }
 
+  /// The same for an operation that is recorded, whether the caller's were or not.
+  package func recordedChild(parent: UInt64) -> TraceContext {
+    TraceContext(high: high, low: low, parent: parent, flags: flags | Self.sampledFlag, traceState: traceState)
+  }
+
   // MARK: Digits
 
   private static let length = 55
@@ -177,6 +181,13 @@ package struct TraceIDs: Sendable {
     let isSampled = parents.unit() < sample
     let (high, low) = pair()
     return TraceContext(high: high, low: low, parent: parent(), flags: isSampled ? 1 : 0)
+  }
+
+  /// Begins a trace that is sampled as `sampler` decides.
+  package mutating func begin(by sampler: TraceSampler) -> TraceContext {
+    let (high, low) = pair()
+    let context = TraceContext(high: high, low: low, parent: parent(), flags: 0)
+    return sampler.chooses(context) ? context.recordedChild(parent: context.parent) : context
   }
 
   /// The identifier of an operation.
