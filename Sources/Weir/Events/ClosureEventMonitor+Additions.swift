@@ -21,6 +21,13 @@ extension ClosureEventMonitor {
     set { set(newValue) }
   }
 
+  /// Called for ``EventMonitor/request(_:didRecordAttempt:)``.
+  @preconcurrency
+  public var requestDidRecordAttempt: (@Sendable (Request, AttemptRecord) -> Void)? {
+    get { closure() }
+    set { set(newValue) }
+  }
+
   /// Called for ``EventMonitor/request(_:didReceiveInformationalResponse:)``.
   @preconcurrency
   public var requestDidReceiveInformationalResponse: (@Sendable (Request, HTTPURLResponse) -> Void)? {

@@ -7,13 +7,24 @@ public final class CompositeEventMonitor: EventMonitor, UniformEventMonitor {
   private struct Member {
     let monitor: any EventMonitor
     let interests: EventInterests
+    /// Nil also for one that does not want records.
+    let traceSampler: TraceSampler?
     /// Nil for an inline monitor.
     let queue: DispatchQueue?
+
+    init(_ monitor: any EventMonitor) {
+      self.monitor = monitor
+      interests = monitor.interests
+      traceSampler = interests.contains(.records) ? monitor.traceSampler : nil
+      queue = monitor is any InlineEventMonitor ? nil : monitor.queue
+    }
   }
 
   public let queue = DispatchQueue(label: "weir.compositeEventMonitor")
   /// The union of the members' interests.
   public let interests: EventInterests
+  /// The sampler of the first member that has one.
+  public let traceSampler: TraceSampler?
   private let members: [Member]
   /// The members that observe the transport themselves.
   let observers: [any SharedTransportObserver]
@@ -23,11 +34,7 @@ public final class CompositeEventMonitor: EventMonitor, UniformEventMonitor {
     self.init(
       members: monitors.flatMap { monitor in
         if let composite = monitor as? CompositeEventMonitor { return composite.members }
-        return [
-          Member(
-            monitor: monitor, interests: monitor.interests,
-            queue: monitor is any InlineEventMonitor ? nil : monitor.queue)
-        ]
+        return [Member(monitor)]
       })
   }
 
@@ -35,6 +42,7 @@ public final class CompositeEventMonitor: EventMonitor, UniformEventMonitor {
     self.members = members
     observers = members.compactMap { $0.monitor as? any SharedTransportObserver }
     interests = members.reduce(into: []) { $0.formUnion($1.interests) }
+    traceSampler = members.lazy.compactMap(\.traceSampler).first
   }
 
   /// The members, in the order in which they are called.

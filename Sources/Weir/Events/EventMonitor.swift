@@ -14,6 +14,13 @@ public protocol EventMonitor: Sendable {
   var queue: DispatchQueue { get }
   /// The groups of callbacks that the monitor wants. Default: all. Read once, when the monitor is added.
   var interests: EventInterests { get }
+  /// The sampler of a monitor that exports the spans of ``AttemptRecord``s; default: nil, for one that exports none. Read
+  /// once, when the monitor is added; the first one of a request's monitors counts.
+  ///
+  /// With a sampler each recorded attempt goes on with the identifier of a span of its own. If
+  /// ``SessionConfiguration/traceContext`` gives no context, a trace begins with the request
+  /// (``Request/recordedTrace``). Attempts that are not recorded go on with the context unchanged.
+  var traceSampler: TraceSampler? { get }
 
   // MARK: Session level
 
@@ -150,6 +157,8 @@ public protocol EventMonitor: Sendable {
   func request(_ request: Request, didStartAttempt number: Int)
   /// An attempt that was on the wire is over and validated. The error is the one that retriers are asked about.
   func request(_ request: Request, didEndAttempt number: Int, metrics: TransferMetrics, error: WeirError?)
+  /// The same end, with all that a span of the attempt says.
+  func request(_ request: Request, didRecordAttempt record: AttemptRecord)
   /// An informational response (RFC 9110 §15.2) has come: a 100, 102, 103 or any other 1xx but 101. Another response
   /// follows, of this attempt or of a later one. At most 16 come per request on the wire.
   func request(_ request: Request, didReceiveInformationalResponse response: HTTPURLResponse)
@@ -240,6 +249,9 @@ public struct EventInterests: OptionSet, Sendable {
   /// `urlSession(_:task:didReceive: TransferChallenge)`.
   public static let challenges = EventInterests(rawValue: 1 << 12)
 
+  /// `request(_:didRecordAttempt:)`.
+  public static let records = EventInterests(rawValue: 1 << 14)
+
   /// The part of ``attempts`` that the transport doesn't know of: adapters' durations and cache results.
   package static let adaptations = EventInterests(rawValue: 1 << 13)
 
@@ -253,6 +265,7 @@ private let defaultMonitorQueue = DispatchQueue(label: "weir.eventMonitor")
 extension EventMonitor {
   public var queue: DispatchQueue { defaultMonitorQueue }
   public var interests: EventInterests { .all }
+  public var traceSampler: TraceSampler? { nil }
   public func urlSession(_ session: Session, didBecomeInvalidWithError error: (any Error)?) {}
   public func urlSession(
     _ session: Session, task: TransferTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
@@ -338,6 +351,7 @@ extension EventMonitor {
   ) {}
   public func request(_ request: Request, didStartAttempt number: Int) {}
   public func request(_ request: Request, didEndAttempt number: Int, metrics: TransferMetrics, error: WeirError?) {}
+  public func request(_ request: Request, didRecordAttempt record: AttemptRecord) {}
   public func request(_ request: Request, didReceiveInformationalResponse response: HTTPURLResponse) {}
   public func request(
     _ request: Request, willRetryAfter delay: TimeInterval, source: RetryDelaySource, reason: RetryReason

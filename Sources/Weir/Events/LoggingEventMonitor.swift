@@ -104,6 +104,15 @@ extension TransferMetrics {
   }
 }
 
+extension AttemptRecord {
+  var logText: String {
+    [
+      traceContext?.traceparent, metrics.statusCode.map { "status \($0)" }, errorLabel.map { "error \($0)" },
+      retryReason.map { "after \($0.rawValue)" }, isHedge ? "hedge" : nil, isAbandoned ? "abandoned" : nil,
+    ].compactMap { $0 }.joined(separator: ", ")
+  }
+}
+
 extension TimeInterval {
   var logText: String { "\((self * 1e6).rounded() / 1e3) ms" }
 }

@@ -24,6 +24,13 @@ extension UniformEventMonitor {
       { $0.log("request.didEndAttempt", request, "\(number)", metrics.logText, error.logText) })
   }
 
+  public func request(_ request: Request, didRecordAttempt record: AttemptRecord) {
+    handle(
+      .records, (request, record), { $0.request($1.0, didRecordAttempt: $1.1) },
+      { $0.requestDidRecordAttempt?(request, record) },
+      { $0.log("request.didRecordAttempt", request, "\(record.number)", record.logText) })
+  }
+
   public func request(_ request: Request, didReceiveInformationalResponse response: HTTPURLResponse) {
     handle(
       .responses, (request, response), { $0.request($1.0, didReceiveInformationalResponse: $1.1) },

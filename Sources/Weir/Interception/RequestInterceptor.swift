@@ -3,6 +3,11 @@ public struct RequestAdapterState: Sendable {
   private let identity: Identity
   /// The session of the request.
   public let session: Session
+  /// The number of the attempt whose URL request is adapted, 1 for the first.
+  public let attempt: Int
+  /// The attempt's place in a trace, for an adapter that begins a span of its own or signs header fields; nil without one.
+  /// The URL request has its fields already. If an adapter changes or removes them, the attempt is sent so.
+  public let traceContext: TraceContext?
 
   /// A request's identifier is made on its first use, so it is not read here.
   private enum Identity {
@@ -23,15 +28,15 @@ public struct RequestAdapterState: Sendable {
     if case .request(let request) = identity { request } else { nil }
   }
 
-  init(request: Request, session: Session) {
+  init(request: Request, session: Session, attempt: Int, traceContext: TraceContext?) {
     identity = .request(request)
-    self.session = session
+    (self.session, self.attempt, self.traceContext) = (session, attempt, traceContext)
   }
 
   /// Creates a state for tests of adapters.
-  public init(requestID: UUID, session: Session) {
+  public init(requestID: UUID, session: Session, attempt: Int = 1, traceContext: TraceContext? = nil) {
     identity = .id(requestID)
-    self.session = session
+    (self.session, self.attempt, self.traceContext) = (session, attempt, traceContext)
   }
 }
 

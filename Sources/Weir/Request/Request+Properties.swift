@@ -22,6 +22,9 @@ extension Request {
   public var retryCount: Int { fields.withLock { $0.retryCount } }
   /// The reason for the present attempt if it is a retry; set before `requestIsRetrying`. Nil for the first attempt.
   public var retryReason: RetryReason? { fields.withLock { $0.retryReason } }
+  /// The trace in which the request's attempts are recorded as spans; nil if they are not, and before the first attempt is
+  /// made.
+  public var recordedTrace: RecordedTrace? { fields.withLock { $0.recordedTrace } }
   /// How the request ended; nil until it settles.
   public var outcome: RequestOutcome? { fields.withLock { $0.outcome } }
   /// The destination of the initial URL request; nil until one was built.

@@ -35,7 +35,7 @@ public class Request: @unchecked Sendable {
   public let shouldAutomaticallyResume: Bool?
   /// The refreshes of credentials for which this request is made; nil: it is made for none.
   let refreshScope = RefreshScope.current
-  /// The request's place in a trace; nil without one.
+  /// The caller's place in a trace; nil without one.
   let trace: TraceContext?
   let context: SessionContext
   let fields: Mutex<RequestFields>

@@ -7,13 +7,15 @@ struct RequestFields {
   /// The place of the request's pipeline in its session's core; nil while it has none there.
   var place: Int?
   /// The attempts before the present one, in order.
-  private var earlier: [AttemptRecord] = []
+  private var earlier: [AttemptFields] = []
   /// The attempts beside the present one: those that race with it and those that have lost.
-  private var rivals: [AttemptRecord] = []
+  private var rivals: [AttemptFields] = []
   /// The present attempt; nil before the first. It is kept apart because usually only this attempt changes.
-  var attempt: AttemptRecord?
+  var attempt: AttemptFields?
   var retryCount = 0
   var retryReason: RetryReason?
+  /// Nil if its attempts are not recorded, or not yet.
+  var recordedTrace: RecordedTrace?
   /// Whether the last attempt's endpoint is left out, as its answer asked for that.
   var hasLeftEndpointOut = false
   /// The decision noted by the retrier that is about to answer.
@@ -68,7 +70,7 @@ struct RequestFields {
   var hedge: HedgePlan?
 
   /// All attempts in order, except that the present one is last.
-  var attempts: [AttemptRecord] { attempt.map { earlier + rivals + [$0] } ?? [] }
+  var attempts: [AttemptFields] { attempt.map { earlier + rivals + [$0] } ?? [] }
 
   var startedCount: Int {
     earlier.count { $0.isStarted } + rivals.count { $0.isStarted } + (attempt?.isStarted == true ? 1 : 0)
@@ -80,19 +82,24 @@ struct RequestFields {
     earlier += rivals
     rivals = []
     if let attempt { earlier.append(attempt) }
-    attempt = AttemptRecord(number: machine.exchange.present)
+    attempt = AttemptFields(number: machine.exchange.present)
   }
 
   /// Begins an attempt beside the present one.
   mutating func beginRival(_ number: Int, initial: HopRequest, adapted: HopRequest?) {
-    rivals.append(AttemptRecord(number: number, initial: initial, adapted: adapted))
+    rivals.append(AttemptFields(number: number, initial: initial, adapted: adapted))
+  }
+
+  /// The attempt with this number: the present one or one beside it.
+  func attempt(_ number: Int) -> AttemptFields? {
+    attempt?.number == number ? attempt : rivals.first { $0.number == number }
   }
 
   /// Changes the attempt with this number: the present one or one beside it.
-  mutating func change(_ number: Int, _ change: (inout AttemptRecord?) -> Void) {
+  mutating func change(_ number: Int, _ change: (inout AttemptFields?) -> Void) {
     if attempt?.number == number { return change(&attempt) }
     guard let index = rivals.firstIndex(where: { $0.number == number }) else { return }
-    var rival: AttemptRecord? = rivals[index]
+    var rival: AttemptFields? = rivals[index]
     change(&rival)
     if let rival { rivals[index] = rival }
   }
@@ -142,7 +149,7 @@ struct RequestFields {
   }
 
   /// What stays of an attempt: its URL requests, its task and the task's metrics.
-  struct AttemptRecord {
+  struct AttemptFields {
     /// The attempt's number, 1 for the first.
     let number: Int
     var initial: HopRequest?
@@ -180,7 +187,7 @@ struct RequestFields {
   var presentTask: TransferTask? { attempt?.task }
 
   /// The value of the last attempt that has one.
-  func last<Value>(_ value: (AttemptRecord) -> Value?) -> Value? {
+  func last<Value>(_ value: (AttemptFields) -> Value?) -> Value? {
     attempt.flatMap(value) ?? attempts.last { value($0) != nil }.flatMap(value)
   }
 

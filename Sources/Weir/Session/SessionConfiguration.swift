@@ -141,9 +141,10 @@ public struct SessionConfiguration: Sendable {
   ///
   /// It is called once for each request, where the request is made: on the thread, and in the task, that calls
   /// ``Session``. So it can read the caller's task-local values, which is how tracing libraries keep their context. If it
-  /// returns a context, each attempt of the request carries `traceparent` with that trace's identifier and flags and a
-  /// parent identifier of its own, and `tracestate` if there is one. A request that has a `traceparent` of its own is left
-  /// as it is. The trace's identifier, if it is sampled, becomes an exemplar of `weir_request_duration_seconds`.
+  /// returns a context, each attempt of the request carries it as `traceparent`, and `tracestate` if there is one: as it is,
+  /// or with the identifier of a span of its own, where a monitor exports that (``EventMonitor/traceSampler``). A request
+  /// that has a `traceparent` of its own is left as it is. The trace's identifier, if it is sampled, becomes an exemplar of
+  /// `weir_request_duration_seconds`.
   public var traceContext: (@Sendable () -> TraceContext?)?
   /// The limit of redirects followed within one attempt; one more fails it with `URLError(.httpTooManyRedirects)`.
   public var maximumRedirects = 20

@@ -184,7 +184,7 @@ final class SessionCore {
   /// - Parameters:
   ///   - retries: The number of the request's retries so far.
   ///   - secrets: The names of the session's own fields that are left out.
-  ///   - trace: The request's place in a trace, of which the hop gets one of its own.
+  ///   - trace: The place in a trace that the hop gets if it has none of its own.
   ///   - cookie: The Cookie field from the session's storage.
   ///   - additions: Fields of the hop alone: conditions about a stored response, or the answer to a challenge.
   func headers(
@@ -197,7 +197,7 @@ final class SessionCore {
     }
     for (name, value) in additions { own[name] = value }
     if let trace, hop.value(forHeader: "traceparent") == nil {
-      own["traceparent"] = trace.child(parent: traceIDs.parent()).traceparent
+      own["traceparent"] = trace.traceparent
       own["tracestate"] = trace.traceState
     }
     if own.isEmpty, secrets.isEmpty, cookie == nil { return preparedDefaultHeaders() }
@@ -208,6 +208,24 @@ final class SessionCore {
     if let cookie, merged["Cookie"] == nil { merged.update(name: "Cookie", value: cookie) }
     return Self.prepared(merged)
   }
+
+  /// The trace of a request for a monitor that exports spans: the caller's, or a new one. Nil if the caller's is not
+  /// recorded.
+  func trace(of request: Request, by sampler: TraceSampler) -> RequestTrace? {
+    if let own = request.trace, !sampler.records(continuing: own) { return nil }
+    let context = request.trace ?? traceIDs.begin(by: sampler)
+    guard request.trace != nil || context.isSampled else { return RequestTrace(context: context, recorded: nil) }
+    let recorded = request.fields.withLock { fields in
+      let start = Date(timeIntervalSinceReferenceDate: (fields.times ?? RequestTimes()).startDate)
+      let recorded = RecordedTrace(parent: context, isRoot: request.trace == nil, start: start)
+      fields.recordedTrace = recorded
+      return recorded
+    }
+    return RequestTrace(context: context, recorded: recorded)
+  }
+
+  /// The identifier of a span.
+  func drawSpan() -> UInt64 { traceIDs.parent() }
 
   /// The adapters of the request's URL requests: the session's, then the request's own.
   func adapters(of request: Request) -> [NamedAdapter] {

@@ -134,6 +134,13 @@ extension EventLog {
     note(request, "didEndAttempt", "\(number) status=\(metrics.statusCode ?? 0) \(facts(error))")
   }
 
+  func request(_ request: Request, didRecordAttempt record: AttemptRecord) {
+    note(
+      request, "didRecordAttempt",
+      "\(record.number) status=\(record.metrics.statusCode ?? 0) error=\(record.errorLabel ?? "-")"
+        + " reason=\(record.retryReason?.rawValue ?? "-") hedge=\(record.isHedge) redirects=\(record.redirects.count)")
+  }
+
   func request(_ request: Request, willRetryAfter delay: TimeInterval, source: RetryDelaySource, reason: RetryReason) {
     note(request, "willRetry", "after=\(delay) \(source.rawValue) \(reason.rawValue)")
   }

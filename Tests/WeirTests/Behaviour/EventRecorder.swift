@@ -286,6 +286,10 @@ extension EventRecorder {
     if notesAttempts { note("endAttempt(\(number)" + error.map { ", \($0.label)" }.orEmpty + ")") }
   }
 
+  func request(_ request: Request, didRecordAttempt record: AttemptRecord) {
+    check(request.allMetrics.contains(record.metrics), "metrics at didRecordAttempt")
+  }
+
   func request(
     _ request: Request, willRetryAfter delay: TimeInterval, source: RetryDelaySource, reason: RetryReason
   ) {

@@ -60,6 +60,7 @@ struct ClosureEventMonitorTests {
     monitor.requestDidAdaptUsing = { heard.append("adapted \($0 == request) \($1) \($2) \($3 == nil)") }
     monitor.requestDidStartAttempt = { heard.append("started \($0 == request) \($1)") }
     monitor.requestDidEndAttempt = { heard.append("ended \($0 == request) \($1) \($2 == metrics) \($3 == nil)") }
+    monitor.requestDidRecordAttempt = { heard.append("recorded \($0 == request) \($1.number)") }
     monitor.requestWillRetryAfter = { heard.append("retries \($0 == request) \($1) \($2.rawValue) \($3.rawValue)") }
     monitor.requestDidDenyRetry = { heard.append("denied \($0 == request) \($1.reason.rawValue)") }
     monitor.requestHedge = { heard.append("hedge \($0 == request) \($1.rawValue)") }
@@ -82,6 +83,10 @@ struct ClosureEventMonitorTests {
     monitor.request(request, didAdaptUsing: "token", duration: 1, failed: nil)
     monitor.request(request, didStartAttempt: 2)
     monitor.request(request, didEndAttempt: 2, metrics: metrics, error: nil)
+    monitor.request(
+      request,
+      didRecordAttempt: AttemptRecord(number: 2, HopRequest(URLRequest(url: URL(filePath: "/"))), metrics, nil, .init())
+    )
     monitor.request(request, willRetryAfter: 3, source: .backoff, reason: RetryReason(rawValue: "503"))
     monitor.request(request, didDenyRetry: RetryDenial(reason: .limit))
     monitor.request(request, hedge: .won)
@@ -106,7 +111,8 @@ struct ClosureEventMonitorTests {
     monitor.session(session, refresh: RefreshEvent(interceptor: "token", kind: .began, waiters: 1))
     #expect(
       heard.entries == [
-        "adapted true token 1.0 true", "started true 2", "ended true 2 true true", "retries true 3.0 backoff 503",
+        "adapted true token 1.0 true", "started true 2", "ended true 2 true true", "recorded true 2",
+        "retries true 3.0 backoff 503",
         "denied true limit", "hedge true won", "cache true miss", "hints true 103", "settled true success",
         "connection true opened",
         "lag true 4.0", "budget true \(place) 5.0", "circuit true \(place) open", "waited true 6.0", "shed true waited",

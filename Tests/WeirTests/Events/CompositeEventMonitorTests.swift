@@ -1,9 +1,9 @@
 import Foundation
 import FoundationNetworking
 import Testing
-import Weir
 import WeirTestSupport
 
+@testable import Weir
 @testable import WeirTransport
 
 /// Which monitors a composite passes each event on to.
@@ -13,6 +13,7 @@ struct CompositeEventMonitorTests {
     ("lifecycle", .lifecycle), ("creation", .creation), ("tasks", .tasks), ("data", .data), ("responses", .responses),
     ("attempts", .attempts), ("session", .session), ("redirects", .redirects), ("connections", .connections),
     ("connectionUse", .connectionUse), ("resilience", .resilience), ("challenges", .challenges),
+    ("records", .records),
   ]
 
   @Test("An event reaches the monitors that want its group, once, and no other")
@@ -177,6 +178,13 @@ private struct Events {
       ("start(1)", ["attempts"], { $0.request(request, didStartAttempt: 1) }),
       ("end(1)", ["attempts"], { $0.request(request, didEndAttempt: 1, metrics: metrics, error: nil) }),
       (
+        "record(1)", ["records"],
+        {
+          $0.request(
+            request, didRecordAttempt: AttemptRecord(number: 1, HopRequest(urlRequest), metrics, nil, .init()))
+        }
+      ),
+      (
         "willRetry(2.0)", ["attempts"],
         { $0.request(request, willRetryAfter: 2, source: .backoff, reason: RetryReason(rawValue: "503")) }
       ),
@@ -268,6 +276,7 @@ private struct Ear: InlineEventMonitor {
   func request(_: Request, didEndAttempt number: Int, metrics: TransferMetrics, error: WeirError?) {
     note("end(\(number))")
   }
+  func request(_: Request, didRecordAttempt record: AttemptRecord) { note("record(\(record.number))") }
   func request(_: Request, willRetryAfter delay: TimeInterval, source: RetryDelaySource, reason: RetryReason) {
     note("willRetry(\(delay))")
   }

@@ -16,7 +16,7 @@ enum Interception {
     if let status { task.received(try LazyHTTPResponseTests.response(fields, status: status)) }
     task.complete(error: nil)
     request.fields.withLock {
-      $0.attempt = RequestFields.AttemptRecord(number: 1, initial: HopRequest(urlRequest), task: task)
+      $0.attempt = RequestFields.AttemptFields(number: 1, initial: HopRequest(urlRequest), task: task)
       $0.retryCount = retryCount
     }
     return request

@@ -37,6 +37,7 @@ extension RequestPipeline {
       }
       if isFirst {
         method = hop.method
+        beginTrace(hop)
         observer?.exchangeBegan(self)
       }
       if wants(.creation) { monitors.request(request, didCreateInitialURLRequest: hop.urlRequest) }
@@ -44,7 +45,10 @@ extension RequestPipeline {
       adapt(hop, step)
     case .failure(let error):
       guard decide({ $0.isWaiting(in: step) }) else { return }
-      if request.fields.withLock({ $0.begin(with: nil, method: nil) }) { observer?.exchangeBegan(self) }
+      if request.fields.withLock({ $0.begin(with: nil, method: nil) }) {
+        beginTrace(nil)
+        observer?.exchangeBegan(self)
+      }
       creationFailed(error, step) { monitors.request(request, didFailToCreateURLRequestWithError: $0) }
     }
   }
@@ -54,15 +58,19 @@ extension RequestPipeline {
   private func adapt(_ hop: HopRequest, _ step: RequestMachine.Step) {
     let adapters = core.adapters(of: request)
     guard !adapters.isEmpty else { return prepared(hop, step) }
-    adapt(hop.urlRequest, by: adapters, step) { $0.adaptationEnded($1, $2) }
+    adapt(hop, by: adapters, as: decide { $0.exchange.present }, step) { $0.adaptationEnded($1, $2) }
   }
 
-  /// Passes a URL request through the adapters. Calls `ended` with the result, unless the request moves on before.
+  /// Passes an attempt's URL request through the adapters. Calls `ended` with the result, unless the request moves on
+  /// before.
   func adapt(
-    _ urlRequest: URLRequest, by adapters: [NamedAdapter], _ step: RequestMachine.Step,
+    _ hop: HopRequest, by adapters: [NamedAdapter], as number: Int, _ step: RequestMachine.Step,
     _ ended: @escaping Adaptation.Ended
   ) {
-    let chain = Adaptation(adapters: adapters, request: request, step: step, ended: ended)
+    let trace = place(of: number, hop)
+    let urlRequest = hop.urlRequest.with(trace)
+    let chain = Adaptation(
+      adapters: adapters, request: request, number: number, trace: trace, step: step, ended: ended)
     if let queue = context.queues.request {
       queue.async { chain.ask(0, about: urlRequest) }
     } else {
@@ -77,6 +85,8 @@ extension RequestPipeline {
 
     let adapters: [NamedAdapter]
     let request: Request
+    let number: Int
+    let trace: TraceContext?
     let step: RequestMachine.Step
     let ended: Ended
 
@@ -84,7 +94,7 @@ extension RequestPipeline {
       guard let session = request.context.session else {
         return request.onPipeline { $0.fail(with: .sessionDeinitialized) }
       }
-      let state = RequestAdapterState(request: request, session: session)
+      let state = RequestAdapterState(request: request, session: session, attempt: number, traceContext: trace)
       let began = MonotonicTime.now
       let answer = SingleCall<Result<URLRequest, any Error>> { result in
         answered(result, index, after: MonotonicTime.now.seconds(since: began))
@@ -178,6 +188,7 @@ extension RequestPipeline {
       return (number, fields.retryCount, fields.attemptTimeout, observers)
     }
     let runner = TaskRunner(hop, number: number, retryCount: retryCount, task: task, of: self)
+    runner.notes = notes(of: number, hop, isHedge: rival != nil)
     if let limit = ownLimit ?? core.configuration.attemptTimeout, limit > 0 { runner.attempt.limit(to: limit) }
     keep(runner)
     if let (descriptions, onRequest, onTask) = observers {

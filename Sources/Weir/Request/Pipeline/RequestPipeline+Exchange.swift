@@ -35,11 +35,13 @@ extension RequestPipeline: ExchangeRun {
 
   /// Adapts the initial request once more. If the adapters fail, the request continues without a second attempt.
   func prepareRival() {
-    let (initial, step) = request.fields.withLock { ($0.attempt?.initial, $0.machine.step) }
+    let (initial, step, attempts) = request.fields.withLock {
+      ($0.attempt?.initial, $0.machine.step, $0.machine.exchange.attempts)
+    }
     guard let initial else { return }
     let adapters = core.adapters(of: request)
     guard !adapters.isEmpty else { return startRival(initial, adapted: nil) }
-    adapt(initial.urlRequest, by: adapters, step) { pipeline, result, step in
+    adapt(initial, by: adapters, as: attempts + 1, step) { pipeline, result, step in
       guard case .success(let adapted) = result, pipeline.decide({ $0.isWaiting(in: step) }) else { return }
       pipeline.startRival(initial, adapted: HopRequest(adapted))
     }
@@ -56,7 +58,10 @@ extension RequestPipeline: ExchangeRun {
 
   func shows(_ attempt: TaskRunner) { request.fields.withLock { $0.show(attempt.number) } }
 
-  func abandon(_ rival: TaskRunner) { rival.lose(rival.urlError(.cancelled, "the attempt is of no use any more")) }
+  func abandon(_ rival: TaskRunner) {
+    rival.notes?.facts.isAbandoned = true
+    rival.lose(rival.urlError(.cancelled, "the attempt is of no use any more"))
+  }
 
   // MARK: Retries
 

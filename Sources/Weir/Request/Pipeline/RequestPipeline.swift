@@ -17,6 +17,8 @@ final class RequestPipeline {
 
   /// The present attempt, from its task's creation on.
   @exclusivity(unchecked) var attempt: TaskRunner?
+  /// Nil if no attempt is recorded, and no trace begins with the request.
+  @exclusivity(unchecked) var trace: RequestTrace?
   /// The second attempts beside the present one.
   @exclusivity(unchecked) var rivals: [TaskRunner] = []
   /// The delay and the number of second attempts, once an attempt is on the wire; nil: none starts beside a slow one.
@@ -64,7 +66,7 @@ final class RequestPipeline {
   var observer: (any TransportObserver)? { monitors.isEmpty ? nil : core }
 
   var sampledTraceID: String? {
-    guard let trace = request.trace, trace.isSampled else { return nil }
+    guard let trace = trace?.context ?? request.trace, trace.isSampled else { return nil }
     return trace.traceID
   }
 

@@ -144,7 +144,9 @@ extension TaskRunner {
 
   /// Tells observers that the attempt is over and judged.
   func announceEnd(_ error: @autoclosure () -> WeirError?) {
-    if let metrics { attempt.announceEnd(metrics.report, error()) }
+    guard let metrics else { return }
+    attempt.announceEnd(metrics.report, error())
+    announceRecord(metrics, error())
   }
 
   private func announceEnd(_ metrics: TransferMetrics, _ error: (any Error)?) {

@@ -63,6 +63,7 @@ extension TaskRunner {
       hop.hasLeftOrigin = true
     }
     hop.next = next
+    note(redirect: attempt.status ?? 0, to: next.url)
     attempt.discardBody()
   }
 

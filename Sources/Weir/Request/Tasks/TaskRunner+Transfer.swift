@@ -34,7 +34,7 @@ extension TaskRunner {
       let leavesOut = hop.hasLeftOrigin || hop.leavesSessionOut
       let headers = core.headers(
         for: hop.request, retries: retryCount,
-        without: leavesOut ? RedirectPolicy.originFields + request.secretFields : [], trace: request.trace,
+        without: leavesOut ? RedirectPolicy.originFields + request.secretFields : [], trace: notes?.addedContext,
         cookie: cookie, additions: (use?.questioned?.entry.conditions ?? []) + hop.answers)
       try attempt.send(spec(transferBody), headers: headers)
     } catch {
@@ -52,7 +52,11 @@ extension TaskRunner {
   private func findEndpoint() -> Bool {
     guard attempt.transport.usesEndpoints else { return true }
     let destination = core.destination(of: hop.request)?.destination
-    return attempt.findEndpoint(at: destination, key: core.balanceKey(of: hop.request, at: destination))
+    guard attempt.findEndpoint(at: destination, key: core.balanceKey(of: hop.request, at: destination)) else {
+      return false
+    }
+    if !machine.hasStarted { notes?.facts.endpoint = pipeline.admission.lastEndpoint }
+    return true
   }
 
   /// Ends the attempt without connecting to the host.

@@ -15,6 +15,8 @@ final class TaskRunner: HedgeRunner {
   let task: TransferTask
   @exclusivity(unchecked) var hop: Hop
   @exclusivity(unchecked) var body = ResponseBody(limit: nil)
+  /// Nil for an attempt that has no place in a trace, and of which no record is wanted.
+  @exclusivity(unchecked) var notes: AttemptNotes?
   /// Nil if no response is looked up or stored.
   @exclusivity(unchecked) var caching: CacheUse?
   /// The number of the last lookup in the cache; an answer to an earlier one is ignored.
@@ -198,6 +200,7 @@ extension TaskRunner: AttemptDelegate {
       hop.leavesSessionOut = fields.leavesSessionOut
       return fields.hedge
     }
+    beginSpan()
     pipeline.wentOnWire(self)
   }
 
