@@ -108,7 +108,10 @@ let package = Package(
     tests("WeirServerTests", ["WeirServer", "WeirHTTP", "WeirIO"]),
     tests(
       "WeirExporterTests",
-      ["WeirExporter", "Weir", "WeirCompression", "WeirCurl", "WeirMetrics", "WeirServer", "WeirIO", "WeirTransport"]),
+      [
+        "WeirExporter", "Weir", "WeirCompression", "WeirCurl", "WeirMetrics", "WeirOTLP", "WeirServer", "WeirIO",
+        "WeirTransport",
+      ]),
     tests(
       "WeirGatewayTests",
       [

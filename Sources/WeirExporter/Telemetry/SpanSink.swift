@@ -1,6 +1,6 @@
 package import WeirOTLP
 
-/// Takes finished spans, on any thread. It never waits.
+/// Takes finished spans, and never blocks.
 package protocol SpanSink: Sendable {
   func add(_ spans: [Span])
 }
