@@ -148,7 +148,7 @@ struct RequestFields {
     return Array(all.prefix(count))
   }
 
-  /// What stays of an attempt: its URL requests, its task and the task's metrics.
+  /// The URL requests, the task and the metrics that stay of an attempt.
   struct AttemptFields {
     /// The attempt's number, 1 for the first.
     let number: Int

@@ -96,13 +96,15 @@ struct AttemptRecordTests {
     let server = try answering(response("503 Busy"))
     let unsampled = String(Self.caller.dropLast()) + "0"
     let continued = Recorder(), begun = Recorder(TraceSampler(share: 0))
-    let first = Self.session([continued], caller: unsampled, retries: 1).request(server.url).validate()
+    let session = Self.session([continued], caller: unsampled, retries: 1)
+    let first = session.request(server.url).validate()
     _ = await first.serializingString().response
     #expect(Self.sent(server) == [unsampled, unsampled])
     #expect(continued.spans == [nil, nil] && first.recordedTrace == nil)
 
     let other = try answering(response("503 Busy"))
-    let second = Self.session([begun], retries: 1).request(other.url).validate()
+    let nextSession = Self.session([begun], retries: 1)
+    let second = nextSession.request(other.url).validate()
     _ = await second.serializingString().response
     let sent = Self.sent(other)
     #expect(sent.count == 2 && Set(sent).count == 1 && sent[0]?.hasSuffix("-00") == true)
@@ -116,7 +118,8 @@ struct AttemptRecordTests {
       (Recorder(nil), Self.caller), (Recorder(nil), nil), (Recorder(interests: .attempts), nil),
     ]
     for (recorder, caller) in cases {
-      let request = Self.session([recorder], caller: caller).request(server.url)
+      let session = Self.session([recorder], caller: caller)
+      let request = session.request(server.url)
       _ = await request.serializingString().response
       #expect(recorder.numbers == (recorder.interests == .records ? [1] : []))
       #expect(recorder.spans.allSatisfy { $0 == nil } && request.recordedTrace == nil)
@@ -130,7 +133,8 @@ struct AttemptRecordTests {
     let server = try answering(okResponse("x"))
     let recorder = Recorder()
     for caller in [Self.caller, nil] {
-      let request = Self.session([recorder], caller: caller).request(server.url, headers: ["Traceparent": "mine"])
+      let session = Self.session([recorder], caller: caller)
+      let request = session.request(server.url, headers: ["Traceparent": "mine"])
       _ = await request.serializingString().response
       #expect(request.recordedTrace == nil)
     }
@@ -170,7 +174,8 @@ struct AttemptRecordTests {
     #expect(request.firstRequest?.value(forHTTPHeaderField: "traceparent") == nil)
 
     let plain = Signer()
-    _ = await Self.session([], adapters: [plain]).request(server.url).serializingString().response
+    let nextSession = Self.session([], adapters: [plain])
+    _ = await nextSession.request(server.url).serializingString().response
     #expect(plain.seen.entries == ["1 - true"])
   }
 
@@ -179,7 +184,8 @@ struct AttemptRecordTests {
     let server = try answeringInTurn(response("302 Found", ["Location: /next"]), okResponse("x"))
     let recorder = Recorder()
     let signer = Signer { $0.setValue(value, forHTTPHeaderField: "traceparent") }
-    let request = Self.session([recorder], caller: Self.caller, adapters: [signer]).request(server.url)
+    let session = Self.session([recorder], caller: Self.caller, adapters: [signer])
+    let request = session.request(server.url)
     _ = await request.serializingString().response
     #expect(Self.sent(server) == [value, value])
     #expect(recorder.records.entries.count == 1 && recorder.spans[0] != nil)
@@ -192,7 +198,8 @@ struct AttemptRecordTests {
     let server = try answeringInTurn(
       response("302 Found", ["Location: /next"]), response("307 Moved", ["Location: /last"]), okResponse("x"))
     let recorder = Recorder()
-    _ = await Self.session([recorder], engine: engine).request(server.url).serializingString().response
+    let session = Self.session([recorder], engine: engine)
+    _ = await session.request(server.url).serializingString().response
     let record = try #require(recorder.records.entries.first)
     #expect(Self.sent(server) == Array(repeating: recorder.traceparents[0], count: 3))
     #expect(record.redirects.map(\.status) == [302, 307])
@@ -245,7 +252,8 @@ struct AttemptRecordTests {
     hole.stop()
     let recorder = Recorder()
     let url = "http://me:hunter2@127.0.0.1:\(hole.port)/a?key=1#part"
-    _ = await Self.session([recorder]).request(url).serializingString().response
+    let session = Self.session([recorder])
+    _ = await session.request(url).serializingString().response
     let record = try #require(recorder.records.entries.first)
     #expect(record.errorLabel == "cannot_connect_to_host" && record.metrics.statusCode == nil)
     #expect(record.url == "http://<redacted>@127.0.0.1:\(hole.port)/a" && record.path == "/a")
@@ -255,7 +263,8 @@ struct AttemptRecordTests {
   func ownMonitor() async throws {
     let server = try answering(okResponse("x"))
     let recorder = Recorder()
-    let request = Session().request(server.url).eventMonitor(recorder)
+    let session = Session()
+    let request = session.request(server.url).eventMonitor(recorder)
     _ = await request.serializingString().response
     #expect(request.recordedTrace?.isRoot == true)
     #expect(Self.sent(server) == recorder.traceparents && recorder.spans.count == 1)
