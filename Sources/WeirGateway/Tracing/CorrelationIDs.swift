@@ -37,9 +37,10 @@ final class CorrelationIDs {
     if let read {
       trace = read.with(state.text)
     } else {
-      trace = settings.trace.flatMap { $0.begins ? ids.begin(sample: $0.sample) : nil }
+      trace = settings.begins ? ids.begin(by: settings.sampler) : nil
     }
-    isRecorded = settings.spans != nil && trace?.isSampled == true
+    let isChosen = read.map(settings.sampler.records(continuing:)) ?? trace?.isSampled ?? false
+    isRecorded = settings.spans != nil && isChosen
     requestID = !settings.hasRequestID ? [] : ownCount == 1 && !own.isEmpty ? own : ids.request()
   }
 
@@ -61,6 +62,9 @@ final class CorrelationIDs {
 /// What a configuration says of requests' identifiers, prepared.
 struct CorrelationSettings: Sendable {
   let trace: TraceSettings?
+  /// Whether a request without a valid trace begins one.
+  let begins: Bool
+  let sampler: TraceSampler
   /// Nil if no spans are recorded.
   let spans: SpanSettings?
   let trustsRequestID: Bool
@@ -72,6 +76,8 @@ struct CorrelationSettings: Sendable {
   init?(_ configuration: Configuration, spans sink: (any SpanSink)? = nil) {
     if configuration.trace == nil, configuration.requestID == nil { return nil }
     trace = configuration.trace
+    begins = configuration.trace?.begins ?? false
+    sampler = TraceSampler(share: configuration.trace?.sample ?? 0)
     spans = sink.flatMap { sink in configuration.trace.map { _ in SpanSettings(sink: sink) } }
     trustsRequestID = configuration.requestID?.trust ?? false
     header = Array((configuration.requestID?.header ?? "").utf8)

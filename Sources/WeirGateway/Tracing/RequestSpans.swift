@@ -17,8 +17,9 @@ final class RequestSpans {
     /// The attempts before it, of all upstreams.
     let before: Int
     let destination: Destination?
-    /// Why it was granted; nil for the first.
-    var reason: String?
+    /// Why it was granted; nil for the first, and for hedges.
+    let reason: RetryReason?
+    var isHedge = false
   }
 
   private let trace: TraceContext
@@ -35,7 +36,7 @@ final class RequestSpans {
   private var events: [Span.Event] = []
   private var count = 0
   private var last: Span.Place?
-  private var reason: String?
+  private var reason: RetryReason?
   /// Whether the request has failed on the way, whatever its end.
   private var isTroubled = false
 
@@ -54,14 +55,12 @@ final class RequestSpans {
   /// The position of an attempt in the trace, as its fields have it; nil if the attempt is not recorded.
   func context(of number: Int) -> TraceContext? {
     guard isRecorded, let attempt = open.last(where: { $0.number == number }) else { return nil }
-    return trace.child(parent: attempt.place.id)
+    return trace.recordedChild(parent: attempt.place.id)
   }
 
   private func time(_ moment: MonotonicTime) -> UInt64 { UInt64(clamping: moment.nanoseconds &+ clock) }
 
-  private func note(_ name: String, _ attributes: [Attribute] = []) {
-    events.append(Span.Event(name, at: time(.now), attributes))
-  }
+  private func note(_ event: (_ time: UInt64) -> Span.Event) { events.append(event(time(.now))) }
 }
 
 // MARK: - What it hears
@@ -101,42 +100,42 @@ extension RequestSpans: TransportObserver {
     _ exchange: any TransportExchange, willRetryAfter delay: Double, source: RetryDelaySource, reason: RetryReason
   ) {
     isTroubled = true
-    note("retry", [Attribute("weir.retry.reason", reason.rawValue), Attribute("weir.retry.delay", .double(delay))])
+    note { .retry(for: reason, after: delay, at: $0) }
     plan.observer?.exchange(exchange, willRetryAfter: delay, source: source, reason: reason)
   }
 
   func exchange(_ exchange: any TransportExchange, retriesDueTo reason: RetryReason?) {
-    self.reason = reason?.rawValue
+    self.reason = reason
     plan.observer?.exchange(exchange, retriesDueTo: reason)
   }
 
   func exchange(_ exchange: any TransportExchange, didDenyRetry reason: RetryDenial.Reason) {
     isTroubled = true
-    note("retry_denied", [Attribute("weir.retry.denied", reason.rawValue)])
+    note { .denied(reason, at: $0) }
     plan.observer?.exchange(exchange, didDenyRetry: reason)
   }
 
   func exchange(_ exchange: any TransportExchange, hedge event: HedgeEvent) {
     switch event {
-    case .started: if !open.isEmpty { open[open.count - 1].reason = "hedge" }
-    case .denied: note("hedge_denied")
+    case .started: if !open.isEmpty { open[open.count - 1].isHedge = true }
+    case .denied: note { .deniedHedge(at: $0) }
     case .won, .lost: break
     }
     plan.observer?.exchange(exchange, hedge: event)
   }
 
   func exchange(_ exchange: any TransportExchange, waitedForPace seconds: Double) {
-    note("paced", [Attribute("weir.wait", .double(seconds))])
+    note { .paced(for: seconds, at: $0) }
     plan.observer?.exchange(exchange, waitedForPace: seconds)
   }
 
   func exchange(_ exchange: any TransportExchange, wasShed reason: ShedReason) {
-    note("shed", [Attribute("weir.shed.reason", reason.rawValue)])
+    note { .shed(reason, at: $0) }
     plan.observer?.exchange(exchange, wasShed: reason)
   }
 
   func exchange(_ exchange: any TransportExchange, abandonedIn phase: AbandonedPhase) {
-    note("abandoned", [Attribute("weir.phase", phase.rawValue)])
+    note { Span.Event("abandoned", at: $0, [Attribute("weir.phase", phase.rawValue)]) }
     plan.observer?.exchange(exchange, abandonedIn: phase)
   }
 
@@ -169,14 +168,6 @@ extension RequestSpans: TransportObserver {
 // MARK: - Spans
 
 extension RequestSpans {
-  /// The phases of an attempt that are events, by their names.
-  private static let shown: [(phase: Phase, name: String)] = [
-    (.resolve, "dns"), (.connect, "connect"), (.tunnel, "tunnel"), (.tls, "tls"), (.send, "sent"),
-    (.processing, "head"),
-  ]
-  /// Seconds above which a phase is an event.
-  private static let longPhase = 0.001
-
   private func span(
     of attempt: Attempt, _ exchange: any TransportExchange, _ report: AttemptReport, _ error: String?
   ) -> Span {
@@ -188,6 +179,7 @@ extension RequestSpans {
     span.flags = trace.flags
     span.traceState = trace.traceState
     if let last { span.links = [last] }
+    span.events = Span.Event.phases(report.phases, from: span.start)
     span.attributes.reserveCapacity(14)
     method.add(to: &span.attributes)
     if let destination = attempt.destination {
@@ -203,8 +195,9 @@ extension RequestSpans {
       span.attributes.append(Attribute("network.protocol.version", version))
     }
     if attempt.before > 0 { span.attributes.append(Attribute("http.request.resend_count", attempt.before)) }
-    if let reason = attempt.reason { span.attributes.append(Attribute("weir.retry.reason", reason)) }
-    if let seconds = report.phases[.queue], seconds > Self.longPhase {
+    if let reason = attempt.reason { span.attributes.append(Attribute("weir.retry.reason", reason.rawValue)) }
+    if attempt.isHedge { span.attributes.append(Attribute("weir.hedge", .boolean(true))) }
+    if let seconds = report.phases[.queue] {
       span.attributes.append(Attribute("weir.queue.wait", .double(seconds)))
     }
     if let endpoint = exchange.admission.lastEndpoint { span.attributes.append(Attribute("weir.endpoint", endpoint)) }
@@ -212,21 +205,7 @@ extension RequestSpans {
       span.isError = true
       span.attributes.append(Attribute("error.type", error))
     }
-    addPhases(of: report, to: &span)
     return span
-  }
-
-  /// Each phase that took long is an event at its end.
-  private func addPhases(of report: AttemptReport, to span: inout Span) {
-    var seconds = 0.0
-    for (phase, name) in Self.shown {
-      guard let duration = report.phases[phase] else { continue }
-      seconds += duration
-      if duration > Self.longPhase {
-        let end = span.start &+ UInt64(seconds * 1e9)
-        span.events.append(Span.Event(name, at: end, [Attribute("weir.seconds", .double(duration))]))
-      }
-    }
   }
 
   /// Hands the spans on, if they are wanted.

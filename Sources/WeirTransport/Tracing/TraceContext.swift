@@ -174,15 +174,6 @@ package struct TraceIDs: Sendable {
     self.init(using: &random)
   }
 
-  /// Begins a trace.
-  ///
-  /// - Parameter sample: The share of traces that are sampled.
-  package mutating func begin(sample: Double) -> TraceContext {
-    let isSampled = parents.unit() < sample
-    let (high, low) = pair()
-    return TraceContext(high: high, low: low, parent: parent(), flags: isSampled ? 1 : 0)
-  }
-
   /// Begins a trace that is sampled as `sampler` decides.
   package mutating func begin(by sampler: TraceSampler) -> TraceContext {
     let (high, low) = pair()

@@ -99,15 +99,15 @@ import WeirTestSupport
     var traces: Set<String> = []
     var sampled = 0
     for _ in 0..<10_000 {
-      let context = ids.begin(sample: 0.1)
-      #expect(context == twin.begin(sample: 0.1))
+      let context = ids.begin(by: TraceSampler(share: 0.1))
+      #expect(context == twin.begin(by: TraceSampler(share: 0.1)))
       #expect(TraceContext(traceparent: context.traceparent) == context)
       traces.insert(context.traceID)
       if context.isSampled { sampled += 1 }
     }
     #expect(traces.count == 10_000)
     #expect((900...1100).contains(sampled))
-    #expect(!ids.begin(sample: 0).isSampled && ids.begin(sample: 1).isSampled)
+    #expect(!ids.begin(by: TraceSampler(share: 0)).isSampled && ids.begin(by: TraceSampler()).isSampled)
     #expect(ids.request().count == 32)
   }
 }
