@@ -129,6 +129,9 @@ public final class Session: Sendable {
   /// The configuration with which the session was made.
   public var sessionConfiguration: SessionConfiguration { context.configuration }
 
+  /// The loop on which its requests run.
+  package var loop: EventLoop { context.loop }
+
   /// The event loop as a task executor: a task that prefers it awaits responses without a change of thread.
   public var executor: any TaskExecutor { context.loop }
 

@@ -1,5 +1,5 @@
 /// How servers are trusted and the client identifies itself.
-public struct TLSConfiguration: Sendable {
+public struct TLSConfiguration: Sendable, Hashable {
   /// The certificate authorities that a server's certificate must lead to.
   public enum TrustRoots: Sendable, Hashable {
     /// The system's store.
@@ -12,9 +12,9 @@ public struct TLSConfiguration: Sendable {
   }
 
   /// A certificate with its key, as PEM or PKCS #12.
-  public struct ClientCertificate: Sendable {
+  public struct ClientCertificate: Sendable, Hashable {
     /// The source of a certificate or key.
-    public enum Source: Sendable {
+    public enum Source: Sendable, Hashable {
       /// The file with this path, read when a connection is made.
       case file(String)
       /// These bytes.
