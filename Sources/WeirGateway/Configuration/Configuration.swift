@@ -18,6 +18,8 @@ package struct Configuration: Sendable, Equatable {
   package var accessLog: AccessLogSettings?
   /// Nil if the fields of traces pass as they are.
   package var trace: TraceSettings?
+  /// Where spans and metrics are exported; nil if they are not.
+  package var telemetry: GatewayTelemetry?
   /// Nil if requests get no identifiers.
   package var requestID: RequestIDSettings?
   /// Notes on parts that break no rule but are probably mistakes, in the order of the file. Those that come of a comparison
@@ -76,9 +78,15 @@ private struct SecretFiles: Sendable, Equatable, CustomReflectable {
 /// How traces go on through the gateway (W3C Trace Context).
 package struct TraceSettings: Sendable, Equatable {
   /// Whether a request without a trace begins one.
-  package var begins = true
+  package var begins = false
   /// The share of the traces that begin here that are sampled.
   package var sample = 0.01
+  /// Whether the spans of requests that failed, were retried or were slow are exported even if their trace is not sampled.
+  package var keepsFailures = false
+  /// Seconds from which on a request is slow; nil if none is.
+  package var keepsSlower: Double?
+  /// Decides which traces are sampled; nil stands for ``sample`` where there is no caller.
+  package var sampler: Sampler?
 }
 
 /// The field that names a request in the logs of all that handle it.

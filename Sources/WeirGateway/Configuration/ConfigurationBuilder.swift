@@ -1,5 +1,5 @@
 package import WeirCurl
-import WeirExporter
+package import WeirExporter
 import WeirIO
 import WeirTransport
 
@@ -9,10 +9,13 @@ extension Configuration {
   /// - Parameters:
   ///   - reads: Notes the files that are read with it.
   ///   - environment: The proxies that `environment` stands for.
+  ///   - telemetry: The settings of the export that variables hold.
   package init(
-    parsing bytes: [UInt8], file: String, noting reads: FilesRead? = nil, environment: ProxyEnvironment = .process
+    parsing bytes: [UInt8], file: String, noting reads: FilesRead? = nil, environment: ProxyEnvironment = .process,
+    telemetry: TelemetryEnvironment = .process
   ) throws(ConfigurationError) {
-    self = try ConfigurationFile.parse(bytes, file: file, noting: reads, environment: environment) {
+    self = try ConfigurationFile.parse(bytes, file: file, noting: reads, environment: environment, telemetry: telemetry)
+    {
       root -> Configuration? in
       guard let entries = root.mappingEntries() else { return nil }
       let (read, given) = ReadFile.mapping.read(root, entries)
@@ -41,6 +44,8 @@ private struct ConfigurationBuilder {
   private let listenerNames: Set<String>?
   private var credentials: ConfigurationCredentials
   private let proxies: ConfigurationProxies
+  private let telemetry: ConfigurationTelemetry
+  private let trace: TraceSettings?
   private var names: [String: SourcePosition] = [:]
   private var matches: [ReadPlace] = []
   private var overload = SharedKey<OverloadSettings?>(name: "overload")
@@ -51,6 +56,8 @@ private struct ConfigurationBuilder {
     credentials = ConfigurationCredentials(read.credentials, given["credentials"])
     proxies = ConfigurationProxies(read.proxy, given["proxy"], &credentials)
     credentials.complete(by: proxies)
+    telemetry = ConfigurationTelemetry(read.telemetry, given, proxies, &credentials)
+    trace = telemetry.trace(read.trace, given)
     if let reader = given["listeners"] {
       listeners = read.listeners
       // A name that could not be read is no reason to report those who use it.
@@ -68,7 +75,8 @@ private struct ConfigurationBuilder {
     var configuration = Configuration(routes: read.routes.compactMap { route($0) })
     configuration.listeners = read.listeners
     configuration.accessLog = read.accessLog
-    (configuration.trace, configuration.requestID) = (read.trace, read.requestID)
+    (configuration.trace, configuration.requestID) = (trace, read.requestID)
+    configuration.telemetry = telemetry.telemetry
     configuration.credentials = credentials.settings
     configuration.secretFiles = findings.secretFiles
     configuration.upstreams = upstreams.values.map(\.upstream).sorted { $0.name < $1.name }

@@ -53,7 +53,7 @@ struct ConfigurationCredentials {
   /// Warns of credentials that nothing names.
   func warnOfUnused() {
     for entry in entries where !used.contains(entry.name) {
-      entry.nameReader?.warn("no route, upstream or proxy names this credential")
+      entry.nameReader?.warn("no route, upstream, proxy or telemetry names this credential")
     }
   }
 
@@ -61,7 +61,7 @@ struct ConfigurationCredentials {
   ///
   /// - Parameter upstream: The entry of `upstreams` that names it.
   func compare(_ upstream: NamedUpstream, _ reader: ConfigurationReader) {
-    if let place = upstream.clearPlace { Self.warn(reader, of: place) }
+    if let place = upstream.clearPlace { warn(reader, of: place) }
   }
 
   // MARK: Proxies
@@ -101,7 +101,7 @@ struct ConfigurationCredentials {
       }
     case .oauth2, .bearer, .basic: break
     }
-    if proxy.kind != .https, !CanonicalHost(proxy.host).isLoopback { Self.warn(reader, of: proxy.host) }
+    if proxy.kind != .https, !CanonicalHost(proxy.host).isLoopback { warn(reader, of: proxy.host) }
   }
 
   /// Compares a route with the credentials that its requests get.
@@ -119,7 +119,7 @@ struct ConfigurationCredentials {
     let credentials = names.map { $0.flatMap { known[$0] } }
     if let reader = given["credential"], route.credential != nil {
       let places = own.compactMap { entry($0).map(\.clearPlace) ?? $0.clearPlace }
-      if let place = places.first { Self.warn(reader, of: place) }
+      if let place = places.first { warn(reader, of: place) }
     }
     if route.auth?.forwards == true,
       let credential = credentials.first(where: { $0?.writes("Authorization") == true }) ?? nil
@@ -134,7 +134,8 @@ struct ConfigurationCredentials {
     }
   }
 
-  private static func warn(_ reader: ConfigurationReader, of place: String) {
+  /// Warns of a secret that goes to a place in clear text.
+  func warn(_ reader: ConfigurationReader, of place: String) {
     reader.warn("is sent to \(quoted(place)) in clear text; use https, or a loopback address or Unix socket")
   }
 }

@@ -1,4 +1,5 @@
 import WeirCurl
+import WeirExporter
 package import WeirIO
 
 /// Reads the text of configuration files, and makes a value of it.
@@ -11,9 +12,11 @@ enum ConfigurationFile {
   ///   - readsAsGo: whether scalars are read as Go's yaml.v3 reads them, for files that Go's programs read too.
   ///   - reads: notes files that the document names and that are read with it.
   ///   - environment: the proxies that `environment` stands for.
+  ///   - telemetry: the settings of the export that variables hold.
   static func parse<Value>(
     _ bytes: [UInt8], file: String, acceptsEmpty: Bool = false, quotesValues: Bool = true, readsAsGo: Bool = false,
     noting reads: FilesRead? = nil, environment: ProxyEnvironment = .process,
+    telemetry: TelemetryEnvironment = .process,
     _ build: (ConfigurationReader) -> Value?
   ) throws(ConfigurationError) -> Value {
     let yaml: YAMLDocument
@@ -23,7 +26,7 @@ enum ConfigurationFile {
       throw ConfigurationError(file: file, problems: [error])
     }
     let findings = ConfigurationFindings(
-      of: file, readsAsGo: readsAsGo, reads: reads, environment: environment)
+      of: file, readsAsGo: readsAsGo, reads: reads, environment: environment, telemetry: telemetry)
     let root = ConfigurationReader(
       node: yaml.root, path: ConfigurationPath(), findings: findings, quotesValues: quotesValues)
     let value = build(root)

@@ -111,7 +111,7 @@ extension NamedUpstream {
 extension Configuration {
   /// All ways that lead through proxies.
   private var proxies: [ProxySettings] {
-    routes.map(\.proxy) + upstreams.map(\.proxy)
+    routes.map(\.proxy) + upstreams.map(\.proxy) + [telemetry?.proxy ?? .off]
       + credentials.map { if case .oauth2(_, _, let proxy, _) = $0.kind { proxy } else { .off } }
   }
 

@@ -1,4 +1,5 @@
 import WeirCurl
+import WeirExporter
 import WeirTransport
 
 /// Reads a value of a configuration file, and reports the value's place if there is a problem.
@@ -252,6 +253,8 @@ final class ConfigurationFindings {
   let reads: FilesRead?
   /// The proxies that `environment` stands for.
   let environment: ProxyEnvironment
+  /// The settings of the export that variables hold.
+  let telemetry: TelemetryEnvironment
   /// The files of secrets, each with the path of its key.
   var secretFiles: [(key: String, file: SecretFile)] = []
   fileprivate(set) var problems: [ConfigurationProblem] = []
@@ -262,11 +265,15 @@ final class ConfigurationFindings {
   /// The number of further warnings.
   fileprivate(set) var omittedWarnings = 0
 
-  init(of file: String, readsAsGo: Bool, reads: FilesRead?, environment: ProxyEnvironment) {
+  init(
+    of file: String, readsAsGo: Bool, reads: FilesRead?, environment: ProxyEnvironment,
+    telemetry: TelemetryEnvironment
+  ) {
     folder = file.utf8.lastIndex(of: UInt8(ascii: "/")).map { file[...$0] } ?? ""
     self.readsAsGo = readsAsGo
     self.reads = reads
     self.environment = environment
+    self.telemetry = telemetry
   }
 
   /// The warnings to show: the first ones in the order of the file, then the others, and how many there are further.

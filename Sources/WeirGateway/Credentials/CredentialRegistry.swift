@@ -114,14 +114,14 @@ final class CredentialRegistry: Sendable {
 }
 
 extension Configuration {
-  /// The names of the credentials that something uses: a route, an entry of `upstreams` that a route names, or a proxy on the
-  /// way of one of them.
+  /// The names of the credentials that something uses: a route, an entry of `upstreams` that a route names, the export of
+  /// telemetry, or a proxy on the way of one of them.
   fileprivate var usedCredentials: Set<String> {
     let named = Set(routes.flatMap(\.upstreams).filter(\.isNamed).map(\.host))
     let entries = upstreams.filter { named.contains($0.name) }
     let names = Set(
       (routes.filter(\.forwards).flatMap { [$0.credential, $0.proxy.credential] } + entries.map(\.credential)
-        + entries.map(\.proxy.credential)).compactMap(\.self))
+        + entries.map(\.proxy.credential) + [telemetry?.credential, telemetry?.proxy.credential]).compactMap(\.self))
     let services = credentials.filter { names.contains($0.name) }.compactMap { credential in
       if case .oauth2(_, _, let proxy, _) = credential.kind { proxy.credential } else { nil }
     }

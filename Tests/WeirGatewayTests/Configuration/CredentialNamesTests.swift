@@ -144,7 +144,7 @@ import Testing
     let text = "credentials: [{name: a, bearer: t}]\nroutes: [{name: r, upstream: 'https://h'}]\n"
     #expect(
       try Configuration(parsing: Array(text.utf8), file: "f").warnings.map { $0.description(file: "f") } == [
-        "f:1:22: credentials[0].name: no route, upstream or proxy names this credential"
+        "f:1:22: credentials[0].name: no route, upstream, proxy or telemetry names this credential"
       ])
   }
 

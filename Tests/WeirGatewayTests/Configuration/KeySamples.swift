@@ -71,7 +71,8 @@ enum KeySamples {
   private static let beside = [
     "routes": [upstreams, credentials, listeners], "credentials": [route], "listeners": [route],
     "upstreams": [route, credentials], "proxy": [route, credentials], "accessLog": [route], "trace": [route],
-    "requestId": [route],
+    "requestId": [route], "telemetry": [route, credentials], "telemetry.traces.batch": ["queue: 1000000"],
+    "telemetry.proxy.tls": [proxy],
     "routes.connect": hosted, "routes.upstream": hosted, "routes.destinationPolicy": hosted + ["connect: {}"],
     "routes.splitBy": ["name: a", "upstream: [{name: one}, {name: two}]"],
     "routes.replacePrefix": ["name: a", "upstream: 'http://h'", "match: {pathPrefix: /a}"],
@@ -112,9 +113,11 @@ enum KeySamples {
     "upstreams.tls.ca", "upstreams.tls.certificate", "upstreams.tls.key", "listeners.tls.clientCA",
     "listeners.tls.ticketKeys", "listeners.tls.certificates", "listeners.tls.certificates.certificate",
     "listeners.tls.certificates.key", "listeners.tls", "credentials.oauth2.tls.ca",
-    "credentials.oauth2.tls.certificate", "credentials.oauth2.tls.key",
+    "credentials.oauth2.tls.certificate", "credentials.oauth2.tls.key", "telemetry.tls.ca", "telemetry.tls.certificate",
+    "telemetry.tls.key",
   ]).union(
-    ["proxy", "upstreams.proxy", "routes.upstream.proxy", "credentials.oauth2.proxy"].flatMap { place in
+    ["proxy", "telemetry.proxy", "upstreams.proxy", "routes.upstream.proxy", "credentials.oauth2.proxy"].flatMap {
+      place in
       ["ca", "certificate", "key"].map { "\(place).tls.\($0)" }
     })
 
@@ -128,7 +131,8 @@ enum KeySamples {
     "splitBy": "client", "srv": "_a._tcp.b.c", "file": "/proc/sys/kernel/ostype", "types": "text/html",
     "fallback.upstream": "one",
     "upstream.name": "one", "servers": "'127.0.0.1:53'", "pins": "'\(String(repeating: "A", count: 43))='",
-    "tokenURL": "'https://h'", "proxy": "'http://h:1'", "proxy.url": "'http://h:1'", "resource": "'urn:a'",
+    "endpoint": "'http://127.0.0.1:1'", "tokenURL": "'https://h'", "proxy": "'http://h:1'", "proxy.url": "'http://h:1'",
+    "resource": "'urn:a'",
     "subjectTokenType": "'urn:a'", "credential": "one",
     "statuses": "200-399", "status": "200-399", "contentType": "text/html",
   ]

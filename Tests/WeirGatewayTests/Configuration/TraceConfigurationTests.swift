@@ -1,4 +1,5 @@
 import Testing
+import WeirTransport
 
 @testable import WeirGateway
 
@@ -11,8 +12,11 @@ import Testing
   @Test func everythingIsRead() throws {
     #expect(try Self.read("").trace == nil && Self.read("").requestID == nil)
     #expect(try Self.read("trace: off\nrequestId: off\n").trace == nil)
-    #expect(try Self.read("trace: {}\n").trace == TraceSettings(begins: true, sample: 0.01))
-    #expect(try Self.read("trace: { begin: false, sample: 1 }\n").trace == TraceSettings(begins: false, sample: 1))
+    #expect(try Self.read("trace: {}\n").trace == TraceSettings(sample: 0.01, sampler: Sampler(share: 0.01)))
+    #expect(
+      try Self.read("trace: { begin: true, sample: 1, keepFailures: true, keepSlower: 500ms }\n").trace
+        == TraceSettings(
+          begins: true, sample: 1, keepsFailures: true, keepsSlower: 0.5, sampler: Sampler(share: 1)))
     #expect(try Self.read("requestId: {}\n").requestID == RequestIDSettings(header: "X-Request-ID", trust: true))
     #expect(
       try Self.read("requestId: { header: X-Id, trust: false }\n").requestID
@@ -22,8 +26,9 @@ import Testing
   @Test(arguments: [
     ("trace: { sample: 2 }\n", "1:18: trace.sample: must be 0 to 1"),
     ("trace: { begin: 1 }\n", "1:17: trace.begin: expected true or false"),
+    ("trace: { keepSlower: 1s }\n", "1:22: trace.keepSlower: is of no use without keepFailures: true"),
     ("trace: on\n", "1:8: trace: expected a mapping (key: value) or off"),
-    ("trace: { ratio: 1 }\n", "1:10: trace.ratio: unknown key; known keys are begin, sample"),
+    ("trace: { ratio: 1 }\n", "1:10: trace.ratio: unknown key; known keys are begin, keepFailures, keepSlower, sample"),
     ("requestId: { header: a b }\n", "1:22: requestId.header: \"a b\" is not a field name"),
     ("requestId: { header: Via }\n", "1:22: requestId.header: the gateway finds loops by Via; leave it out"),
     ("requestId: { header: Date }\n", "1:22: requestId.header: Date is not the route's to change; leave it out"),

@@ -147,7 +147,7 @@ import WeirTransport
     var route = try Route(to: server.port)
     route.headers.remove = ["traceparent", "x-request-id"]
     let rig = try Self.rig(route) {
-      $0.trace = TraceSettings()
+      $0.trace = TraceSettings(begins: true)
       $0.requestID = RequestIDSettings()
     }
     _ = try Self.ask(rig, "traceparent: \(Self.traceparent)")

@@ -11,6 +11,7 @@ struct ReadFile {
   var proxy = ProxySettings.off
   var accessLog: AccessLogSettings?
   var trace: TraceSettings?
+  var telemetry: ReadTelemetry?
   var requestID: RequestIDSettings?
 
   static let mapping = ConfigurationMapping(
@@ -48,8 +49,14 @@ struct ReadFile {
       """)
     Key(
       "trace", TraceSettings.form, \.trace,
-      "beside `routes`: whether traces are continued ([logs.md](logs.md#traces-and-request-identifiers)); `{}` for the defaults"
-    )
+      "beside `routes`: whether traces are continued ([logs.md](logs.md#traces-and-request-identifiers)); `{}` for the defaults",
+      missing: .words("none; `{}` where traces are exported"))
+    Key(
+      "telemetry", ReadTelemetry.form, \.telemetry,
+      """
+      beside `routes`: where spans and metrics are exported by OTLP. A key comes before the variable of OpenTelemetry's that \
+      its text names; `off` ignores these variables too
+      """, missing: .words("what `OTEL_*` variables say"))
     Key(
       "requestId", RequestIDSettings.form, \.requestID,
       "beside `routes`: whether requests and responses get an identifier; `{}` for the defaults")
@@ -127,9 +134,24 @@ extension ConfigurationReader {
 // MARK: Traces, and identifiers of requests
 
 extension TraceSettings {
-  static let form = ConfigurationMapping(TraceSettings()) {
-    Key("begin", .boolean, \.begins, "whether a request without a valid `traceparent` begins a trace")
-    Key("sample", .number(0...1), \.sample, "the share of the traces begun here that are sampled")
+  static let form = ConfigurationMapping(
+    TraceSettings(), rules: [.needs(["keepSlower"], "keepFailures", "is of no use without keepFailures: true")]
+  ) {
+    Key(
+      "begin", .boolean, \.begins, "whether a request without a valid `traceparent` begins a trace",
+      missing: .words("`true` where traces are exported, else `false`"))
+    Key(
+      "sample", .number(0...1), \.sample,
+      "the share of the traces begun here that are sampled, in place of `OTEL_TRACES_SAMPLER`")
+    Key(
+      "keepFailures", .boolean, \.keepsFailures,
+      """
+      `true`: the gateway's spans of a request that failed, was retried or took longer than `keepSlower` are exported even if \
+      the trace is not sampled
+      """)
+    Key(
+      "keepSlower", .seconds(0.001...3600), \.keepsSlower,
+      "the time from which on a request counts as slow for `keepFailures`")
   }.formOrOff()
 }
 
