@@ -24,6 +24,8 @@ import WeirTestSupport
     note("Exporter")
     _ = try GatewayMetrics(registry)
     note("Gateway")
+    _ = try TelemetryMetrics(registry)
+    note("Telemetry")
     return parts
   }
 
