@@ -21,7 +21,7 @@ extension Exporter {
   ) async throws(PushError) {
     try await push(
       to: endpoint, resource: resource, using: session,
-      encoder: OTLPEncoder(encoding: endpoint.encoding, registry: registry))
+      encoder: OTLPEncoder(endpoint.encoding, of: registry))
   }
 
   func push(

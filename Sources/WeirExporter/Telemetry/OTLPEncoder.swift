@@ -1,17 +1,36 @@
+import Weir
+import WeirHTTP
 import WeirMetrics
 import WeirOTLP
 
 /// The two encodings of OTLP over HTTP.
 struct OTLPEncoder: TelemetryEncoder {
-  let encoding: OTLPEndpoint.Encoding
-  let registry: Registry
-  var hasExponentialHistograms = false
+  private let encoding: MessageEncoding
+  private let registry: Registry
+  private let scope = Scope("weir", version: WeirInfo.version)
+  /// When it began to count, in nanoseconds since 1970.
+  private let start = Self.now
 
-  var contentType: String { encoding == .json ? "application/json" : "application/x-protobuf" }
+  init(_ encoding: OTLPEndpoint.Encoding, of registry: Registry) {
+    self.encoding = encoding == .json ? .json : .protobuf
+    self.registry = registry
+  }
 
-  func message(of spans: [Span], resource: [Attribute]) -> [UInt8] { [] }
+  private static var now: UInt64 { UInt64(clamping: Timestamp.nanoseconds) }
 
-  func message(ofMetrics resource: [Attribute]) -> [UInt8] { [] }
+  var contentType: String { encoding.contentType }
 
-  func remark(in body: [UInt8], isError: Bool) -> (rejected: Int, text: String) { (0, "") }
+  func message(of spans: [Span], resource: [Attribute]) -> [UInt8] {
+    TracesMessage(spans, of: Resource(resource), by: scope).encoded(as: encoding)
+  }
+
+  func message(ofMetrics resource: [Attribute]) -> [UInt8] {
+    MetricsMessage(registry, of: Resource(resource), by: scope, from: start, at: Self.now).encoded(as: encoding)
+  }
+
+  func remark(in body: [UInt8], isError: Bool) -> (rejected: Int, text: String) {
+    let response =
+      isError ? CollectorResponse(error: body, as: encoding) : CollectorResponse(body, as: encoding)
+    return (response?.rejected ?? 0, response?.message ?? "")
+  }
 }

@@ -2,6 +2,7 @@ public import Foundation
 import Synchronization
 public import Weir
 import WeirCurl
+public import WeirMetrics
 import WeirOTLP
 
 /// Exports spans of a session's requests by OpenTelemetry's protocol. Add it to `eventMonitors`; one monitor may serve
@@ -17,13 +18,38 @@ public final class OTLPTracing: InlineEventMonitor {
   /// Decides which requests are recorded.
   public let traceSampler: TraceSampler?
   private let sink: any SpanSink
+  /// Sends what the sink takes; nil if another one does.
+  private let exporter: TelemetryExporter?
   /// The spans of the requests under way that are recorded.
   private let pending = Mutex<[ObjectIdentifier: PendingSpans]>([:])
 
-  init(sink: any SpanSink, sampler: TraceSampler = TraceSampler()) {
+  /// Begins to export to a collector: in batches of 512, or every five seconds. At most 2,048 spans wait; others are
+  /// dropped, and counted as `weir_telemetry_dropped_total`.
+  ///
+  /// - `resource`: Attributes that tell what the spans are of. `service.name` is `unknown_service` and the program's name
+  ///   unless it is among them; host, process and an identifier of the instance are there in any case.
+  /// - `sampler`: Decides which requests are recorded; by default all, as far as the caller's context is sampled.
+  /// - `registry`: Gets the metrics of the export; by default one that nobody reads.
+  /// - Throws: An error of the system if there is no thread for the export, or a `RegistryError`.
+  public convenience init(
+    endpoint: OTLPEndpoint, resource: [String: String] = [:], sampler: TraceSampler = TraceSampler(),
+    registry: Registry = Registry()
+  ) throws {
+    var settings = TelemetrySettings()
+    settings.traces.endpoint = endpoint
+    settings.resource = resource
+    let exporter = try TelemetryExporter(settings, of: registry)
+    self.init(sink: exporter.buffer() ?? NoSpans(), sampler: sampler, exporter: exporter)
+  }
+
+  init(sink: any SpanSink, sampler: TraceSampler = TraceSampler(), exporter: TelemetryExporter? = nil) {
     self.sink = sink
+    self.exporter = exporter
     traceSampler = sampler
   }
+
+  /// Exports what waits, and takes no more spans. Returns once that is done, or after so many seconds.
+  public func finish(within seconds: Double = 5) async { await exporter?.finish(within: seconds) }
 
   public var interests: EventInterests { [.records, .attempts] }
 
@@ -89,6 +115,11 @@ public final class OTLPTracing: InlineEventMonitor {
   ) -> Result {
     pending.withLock { change(&$0[ObjectIdentifier(request), default: PendingSpans(hasRoot: trace.isRoot)]) }
   }
+}
+
+/// Takes spans that nobody wants.
+private struct NoSpans: SpanSink {
+  func add(_ spans: [Span]) {}
 }
 
 extension Span {

@@ -3,11 +3,6 @@ import WeirIO
 import WeirMetrics
 package import WeirOTLP
 
-/// Takes finished spans. It never waits for what becomes of them.
-package protocol SpanSink: Sendable {
-  func add(_ spans: [Span])
-}
-
 /// Finished spans on their way from one thread, such as a worker's, to the exporter. What finds no room is dropped.
 ///
 /// Any thread may add; the exporter takes all at once, so that the lock is held for as long as a swap takes.

@@ -182,7 +182,7 @@ package struct TelemetryEnvironment: Sendable {
         let names = shares.keys.sorted().joined(separator: ", ")
         throw .warning("must be one of \(names), each also behind parentbased_; the default is taken")
       }
-      settings.sampler = Sampler(share: share, followsParent: followsParent)
+      settings.sampler = TraceSampler(share: share, followsParent: followsParent)
     }
   }
 
@@ -210,13 +210,10 @@ package struct TelemetryEnvironment: Sendable {
     read("\(metrics)TEMPORALITY_PREFERENCE", of: .metrics) { _, text throws(Refusal) in
       if text.lowercased() != "cumulative" { throw .warning("must be cumulative; weir sends no other totals") }
     }
-    read("\(metrics)DEFAULT_HISTOGRAM_AGGREGATION", of: .metrics, keys: ["metrics.histograms"]) {
-      settings, text throws(Refusal) in
-      let words = ["explicit_bucket_histogram": false, "base2_exponential_bucket_histogram": true]
-      guard let isExponential = words[text.lowercased()] else {
-        throw .warning("must be explicit_bucket_histogram or base2_exponential_bucket_histogram; the first is taken")
+    read("\(metrics)DEFAULT_HISTOGRAM_AGGREGATION", of: .metrics) { _, text throws(Refusal) in
+      if text.lowercased() != "explicit_bucket_histogram" {
+        throw .warning("must be explicit_bucket_histogram; weir sends no other histograms")
       }
-      settings.hasExponentialHistograms = isExponential
     }
   }
 }

@@ -67,10 +67,7 @@ package final class TelemetryExporter: Sendable {
         source = .spans(SpanQueue(made, buffers, batch: settings.batch))
       }
       let encoder: any TelemetryEncoder =
-        encoder?(signal)
-        ?? OTLPEncoder(
-          encoding: settings[signal].endpoint.encoding, registry: registry,
-          hasExponentialHistograms: settings.hasExponentialHistograms)
+        encoder?(signal) ?? OTLPEncoder(settings[signal].endpoint.encoding, of: registry)
       exporters.append(SignalExporter(signal, to: url, settings[signal], by: encoder, session, source, parts))
     }
     (self.sessions, self.room) = (sessions, room)

@@ -26,14 +26,12 @@ package struct TelemetrySettings: Sendable, Hashable {
   package var queue = 2048
   /// The most spans of one export.
   package var batch = 512
-  /// Whether histograms go as exponential ones, which need no bounds.
-  package var hasExponentialHistograms = false
   /// `service.name`; nil for the one of the resource's attributes, or the program's own.
   package var serviceName: String?
   /// Further attributes of the resource.
   package var resource: [String: String] = [:]
   /// Which traces are sampled; nil if only the program says so.
-  package var sampler: Sampler?
+  package var sampler: TraceSampler?
 
   package init() {}
 

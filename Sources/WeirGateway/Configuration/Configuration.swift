@@ -86,7 +86,7 @@ package struct TraceSettings: Sendable, Equatable {
   /// Seconds from which on a request is slow; nil if none is.
   package var keepsSlower: Double?
   /// Decides which traces are sampled; nil stands for ``sample`` where there is no caller.
-  package var sampler: Sampler?
+  package var sampler: TraceSampler?
 }
 
 /// The field that names a request in the logs of all that handle it.

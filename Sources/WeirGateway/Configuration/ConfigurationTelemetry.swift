@@ -62,7 +62,7 @@ struct ConfigurationTelemetry {
     if reader?.child("sample") == nil, exports, let sampler = telemetry?.settings.sampler {
       trace.sampler = sampler
     } else {
-      trace.sampler = Sampler(share: trace.sample)
+      trace.sampler = TraceSampler(share: trace.sample)
     }
     if trace.keepsFailures, !exports {
       reader?.child("keepFailures")?.warn("does nothing without telemetry, which exports the spans")

@@ -55,9 +55,10 @@ final class ForwardingPlan: Sendable {
   /// - Parameters:
   ///   - named: The endpoints of the configuration's upstreams, by name.
   ///   - accessLog: Writes the log that the configuration asks for.
+  ///   - spans: Takes the spans of requests; nil if none are recorded.
   init(
     _ configuration: Configuration, _ context: PlanContext, named: [String: UpstreamEndpoints] = [:],
-    accessLog writer: AccessLogWriter? = nil
+    accessLog writer: AccessLogWriter? = nil, spans: (any SpanSink)? = nil
   ) {
     let routes = configuration.routes
     table = RouteTable(routes)
@@ -69,7 +70,7 @@ final class ForwardingPlan: Sendable {
     routeAccess = routes.map { RouteAccess($0, gatekeepers) }
     refusals = GatewayOutcome.refusals(of: configuration)
     upstreams = maker.upstreams
-    idSettings = CorrelationSettings(configuration, spans: context.spans)
+    idSettings = CorrelationSettings(configuration, spans: spans)
     access = configuration.accessLog.flatMap { settings in writer.map { (settings, $0) } }
   }
 
@@ -130,8 +131,6 @@ struct PlanContext: Sendable {
   let listening = ListeningAddresses()
   /// The process's limit on what bodies keep so that they can be sent again.
   var replay = ReplayAccount()
-  /// Takes the spans of requests; nil if none are recorded.
-  var spans: (any SpanSink)?
 }
 
 /// A plan, and the state that one worker keeps while it follows the plan. Confined to the worker's loop.

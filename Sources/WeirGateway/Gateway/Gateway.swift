@@ -22,7 +22,7 @@ package final class Gateway: Sendable {
     package var coders = CodingPlan.mostBodies
     /// The bytes beyond 64 KiB each that requests' bodies keep at one time, so that they can be sent again.
     package var replayBytes = ReplayAccount.mostBytes
-    /// Takes the spans of requests; nil if none are recorded.
+    /// Takes the spans of requests in place of an exporter's queue; nil for that.
     package var spans: (any SpanSink)?
     /// Listening sockets that are open already, from another process.
     package var sockets = InheritedSockets()
@@ -44,6 +44,7 @@ package final class Gateway: Sendable {
   /// The routes of the present configuration.
   private let present: Mutex<[Route]>
   private let accessLog: AccessLog
+  private let telemetry: GatewayExport
   private let logs: SharedLogs
   private let metrics: GatewayMetrics
 
@@ -58,7 +59,7 @@ package final class Gateway: Sendable {
     let credentials = CredentialRegistry(monitor: metrics.client, log: log)
     let context = PlanContext(
       pseudonym: options.pseudonym ?? ForwardingPlan.pseudonym(using: &random), coders: Gate(limit: options.coders),
-      credentials: credentials, replay: ReplayAccount(limit: options.replayBytes), spans: options.spans)
+      credentials: credentials, replay: ReplayAccount(limit: options.replayBytes))
     self.context = context
     self.metrics = metrics
     let logs = SharedLogs(log, window: options.failureWindow)
@@ -83,7 +84,12 @@ package final class Gateway: Sendable {
     self.accessLog = accessLog
     let lines = try accessLog.prepare(configuration.accessLog)
     accessLog.commit(lines)
-    let plan = ForwardingPlan(configuration, context, named: registry.all, accessLog: lines.writer)
+    let telemetry = GatewayExport(of: metrics.registry, credentials: credentials, sink: options.spans, log: log)
+    self.telemetry = telemetry
+    let export = try telemetry.prepare(configuration.telemetry)
+    telemetry.commit(export)
+    let plan = ForwardingPlan(
+      configuration, context, named: registry.all, accessLog: lines.writer, spans: export.spans)
     metrics.prepare(
       plan.table.routes, refusals: plan.refusals, upstreams: plan.upstreams, requested: plan.requestedGauges,
       credentials: plan.credentials)
@@ -162,8 +168,10 @@ package final class Gateway: Sendable {
     try registry.prepare(for: configuration.upstreams)
     context.credentials.follow(configuration)
     try registry.follow(configuration.upstreams)
+    let export = try telemetry.prepare(configuration.telemetry)
     await prepareUpstreams()
-    let plan = ForwardingPlan(configuration, context, named: registry.all, accessLog: lines.writer)
+    let plan = ForwardingPlan(
+      configuration, context, named: registry.all, accessLog: lines.writer, spans: export.spans)
     metrics.prepare(
       plan.table.routes, refusals: plan.refusals, upstreams: plan.upstreams, requested: plan.requestedGauges,
       credentials: plan.credentials)
@@ -172,6 +180,7 @@ package final class Gateway: Sendable {
     if begins { accessLog.commit(lines) }
     for worker in workers { await worker.install(plan) }
     if !begins { accessLog.commit(lines) }
+    telemetry.commit(export)
     // Until they are closed, the present ones take connections too.
     context.listening.follow(listeners.all.map(\.listener.address) + change.map(\.listener.address), of: "gateway")
     await listeners.commit(change)
@@ -200,15 +209,17 @@ package final class Gateway: Sendable {
     for worker in workers { worker.closeIdleConnections(to: endpoints.map(\.destination), gone) }
   }
 
-  /// Seconds that the rest of the access log may take at the end.
-  private static let accessLogTime = 5.0
+  /// Seconds that the rest of the access log, and that of telemetry beside it, may take at the end.
+  private static let patience = 5.0
 
   /// Stops accepting, and returns when all requests under way have ended, at the latest after `grace` seconds. A
   /// request that arrives on an open connection within a second counts as under way.
   package func stop(grace: Double) async {
     await listeners.stop(grace: grace)
     for worker in workers { await worker.flushAccessLog() }
-    await accessLog.finish(within: Self.accessLogTime)
+    async let lines: Void = accessLog.finish(within: Self.patience)
+    await telemetry.finish(within: Self.patience)
+    await lines
     for worker in workers { worker.close() }
     registry.close()
     context.credentials.close()

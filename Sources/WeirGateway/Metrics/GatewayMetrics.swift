@@ -8,6 +8,7 @@ import WeirTransport
 /// The metrics of the gateway's server side, registered once per registry. Names and labels are OpenTelemetry's if it
 /// defines them (HTTP server metrics); a route's name is `http_route`.
 package final class GatewayMetrics: Sendable {
+  let registry: Registry
   let duration: HistogramFamily<(String, String, String, String, String, String)>
   let active: GaugeFamily<(String, String)>
   let requests: CounterFamily<(String, String)>
@@ -86,6 +87,7 @@ package final class GatewayMetrics: Sendable {
     _ registry: Registry, client: MetricsMonitor? = nil, endpointLimit: Int = 500
   ) throws(RegistryError) {
     self.client = client
+    self.registry = registry
     endpoints = EndpointMetrics(limit: endpointLimit)
     try registry.register(endpoints)
     try registry.register(listeners)

@@ -77,8 +77,10 @@ struct CorrelationSettings: Sendable {
     if configuration.trace == nil, configuration.requestID == nil { return nil }
     trace = configuration.trace
     begins = configuration.trace?.begins ?? false
-    sampler = TraceSampler(share: configuration.trace?.sample ?? 0)
-    spans = sink.flatMap { sink in configuration.trace.map { _ in SpanSettings(sink: sink) } }
+    sampler = configuration.trace?.sampler ?? TraceSampler(share: configuration.trace?.sample ?? 0)
+    spans = sink.flatMap { sink in
+      configuration.trace.map { SpanSettings(sink: sink, keepsFailures: $0.keepsFailures, slow: $0.keepsSlower) }
+    }
     trustsRequestID = configuration.requestID?.trust ?? false
     header = Array((configuration.requestID?.header ?? "").utf8)
     lowercased = header.map(\.lowercased)
@@ -99,7 +101,7 @@ struct CorrelationSettings: Sendable {
 struct SpanSettings: Sendable {
   let sink: any SpanSink
   /// Whether the spans of a request that failed, was repeated or was slow are kept even if its trace is not sampled.
-  var keepsFailures = false
+  let keepsFailures: Bool
   /// Seconds from which on a request is slow; nil for none.
-  var slow: Double?
+  let slow: Double?
 }

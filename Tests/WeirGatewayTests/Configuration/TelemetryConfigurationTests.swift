@@ -42,7 +42,7 @@ import WeirTransport
           serviceName: edge
           resource: {team: a}
           traces: {queue: 100, batch: 10, delay: 1s, timeout: 20s}
-          metrics: {endpoint: "http://127.0.0.1:9090/api/v1/otlp/v1/metrics", interval: 15s, timeout: 5s, histograms: exponential}
+          metrics: {endpoint: "http://127.0.0.1:9090/api/v1/otlp/v1/metrics", interval: 15s, timeout: 5s}
 
         """
       ).telemetry)
@@ -54,7 +54,7 @@ import WeirTransport
     (settings.traces.interval, settings.traces.timeout) = (1, 20)
     (settings.metrics.interval, settings.metrics.timeout) = (15, 5)
     settings.metrics.ownURL = "http://127.0.0.1:9090/api/v1/otlp/v1/metrics"
-    (settings.queue, settings.batch, settings.hasExponentialHistograms) = (100, 10, true)
+    (settings.queue, settings.batch) = (100, 10)
     (settings.serviceName, settings.resource) = ("edge", ["team": "a"])
     #expect(telemetry.settings == settings)
     #expect(telemetry.settings.url(of: .traces) == "http://127.0.0.1:4318/otlp/v1/traces")
@@ -90,16 +90,16 @@ import WeirTransport
   }
 
   @Test func tracesAreOnWithAnExporter() throws {
-    let exported = TraceSettings(begins: true, sample: 0.01, sampler: Sampler(share: 0.01))
+    let exported = TraceSettings(begins: true, sample: 0.01, sampler: TraceSampler(share: 0.01))
     #expect(try read("", Self.collector).trace == exported)
     #expect(try read("trace: off\n", Self.collector).trace == nil)
     #expect(try read("telemetry: {traces: off}\n", Self.collector).trace == nil)
     #expect(try read("trace: {begin: false}\n", Self.collector).trace?.begins == false)
     #expect(try read("trace: {}\n").trace?.begins == false)
     let all = Self.collector.merging(["OTEL_TRACES_SAMPLER": "always_on"]) { first, _ in first }
-    #expect(try read("", all).trace?.sampler == Sampler(share: 1, followsParent: false))
+    #expect(try read("", all).trace?.sampler == TraceSampler(share: 1, followsParent: false))
     // A key comes before the variable.
-    #expect(try read("trace: {sample: 0.5}\n", all).trace?.sampler == Sampler(share: 0.5))
+    #expect(try read("trace: {sample: 0.5}\n", all).trace?.sampler == TraceSampler(share: 0.5))
     #expect(
       said("trace: {keepFailures: true}\n")
         == ["f:1:23: trace.keepFailures: does nothing without telemetry, which exports the spans"])

@@ -12,11 +12,11 @@ import WeirTransport
   @Test func everythingIsRead() throws {
     #expect(try Self.read("").trace == nil && Self.read("").requestID == nil)
     #expect(try Self.read("trace: off\nrequestId: off\n").trace == nil)
-    #expect(try Self.read("trace: {}\n").trace == TraceSettings(sample: 0.01, sampler: Sampler(share: 0.01)))
+    #expect(try Self.read("trace: {}\n").trace == TraceSettings(sample: 0.01, sampler: TraceSampler(share: 0.01)))
     #expect(
       try Self.read("trace: { begin: true, sample: 1, keepFailures: true, keepSlower: 500ms }\n").trace
         == TraceSettings(
-          begins: true, sample: 1, keepsFailures: true, keepsSlower: 0.5, sampler: Sampler(share: 1)))
+          begins: true, sample: 1, keepsFailures: true, keepsSlower: 0.5, sampler: TraceSampler(share: 1)))
     #expect(try Self.read("requestId: {}\n").requestID == RequestIDSettings(header: "X-Request-ID", trust: true))
     #expect(
       try Self.read("requestId: { header: X-Id, trust: false }\n").requestID

@@ -137,12 +137,6 @@ struct ReadTelemetry {
       "interval", .seconds(TelemetryEnvironment.times), \.metrics.interval,
       "the time between two exports (`OTEL_METRIC_EXPORT_INTERVAL`)")
     timeout(of: \.metrics, "OTEL_METRIC_EXPORT_TIMEOUT")
-    Key(
-      "histograms", .word([("explicit", false), ("exponential", true)]), \.hasExponentialHistograms,
-      """
-      `explicit`: with the bounds of the page; `exponential`: with buckets that need none \
-      (`OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION`)
-      """)
   }
 
   /// A mapping whose keys change the settings, or `off`.
