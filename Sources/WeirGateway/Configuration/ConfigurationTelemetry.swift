@@ -33,7 +33,10 @@ struct ConfigurationTelemetry {
     }
     var made = GatewayTelemetry(read?.settings ?? environment.settings)
     let given = read?.given
-    made.proxy = proxies.complete(read?.proxy, given?["proxy"], &credentials)
+    // The file's proxy is on no way to a collector beside the gateway.
+    if given?["proxy"] != nil || !made.isOnLoopback {
+      made.proxy = proxies.complete(read?.proxy, given?["proxy"], &credentials)
+    }
     if let reader = given?["credential"] {
       made.credential = credentials.name(reader)
       if let place = made.clearPlace { credentials.warn(reader, of: place) }
@@ -72,14 +75,15 @@ struct ConfigurationTelemetry {
 }
 
 extension GatewayTelemetry {
+  private var urls: [URL] {
+    TelemetrySignal.allCases.compactMap { settings.url(of: $0).flatMap { URL(string: $0) } }
+  }
+
+  /// Whether all messages stay on this machine.
+  fileprivate var isOnLoopback: Bool { urls.allSatisfy { CanonicalHost($0.host ?? "").isLoopback } }
+
   /// The host to which messages go in clear text over a network; nil if there is none.
   fileprivate var clearPlace: String? {
-    for signal in TelemetrySignal.allCases {
-      guard let text = settings.url(of: signal), let url = URL(string: text), url.scheme?.lowercased() == "http",
-        let host = url.host, !CanonicalHost(host).isLoopback
-      else { continue }
-      return host
-    }
-    return nil
+    urls.first { $0.scheme?.lowercased() == "http" && !CanonicalHost($0.host ?? "").isLoopback }?.host
   }
 }

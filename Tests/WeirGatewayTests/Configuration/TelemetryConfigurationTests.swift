@@ -115,10 +115,12 @@ import WeirTransport
     let telemetry = try #require(try read(text).telemetry)
     #expect(telemetry.credential == "one" && telemetry.proxy.credential == "two")
     #expect(said(text).isEmpty)
+    let near = text.replacing("https://collector.example", with: "http://[::1]:4318")
+    #expect(try read(near).telemetry?.proxy == .off)
     #expect(
       said(text.replacing("https://c", with: "http://c"))
         == [
-          "f:3:74: telemetry.credential: is sent to \"collector.example\" in clear text; use https, or a loopback address or Unix socket"
+          "f:3:63: telemetry.credential: is sent to \"collector.example\" in clear text; use https, or a loopback address or Unix socket"
         ])
   }
 

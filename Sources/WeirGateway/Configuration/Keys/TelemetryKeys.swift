@@ -79,7 +79,7 @@ struct ReadTelemetry {
       "the entry of `credentials` with which messages go to the collector ([credentials.md](credentials.md))")
     Key(
       "proxy", ProxySettings.form, \.proxy, "the proxy on the way to the collector ([proxies.md](proxies.md))",
-      missing: .words(ProxySettings.missing), isDetailed: false)
+      missing: .words("\(ProxySettings.missing); none on the way to a loopback address"), isDetailed: false)
     Key(
       "protocol",
       ConfigurationForm<OTLPEndpoint.Encoding>.word.refusing {
