@@ -67,7 +67,8 @@ extension HTTP1Engine {
 
   /// Starts a transfer; its delegate hears nothing before this call has returned.
   package func start(
-    _ spec: consuming TransferSpec, at place: consuming RequestPlace, headers: PreparedHeaders, delegate: any TransferDelegate
+    _ spec: consuming TransferSpec, at place: consuming RequestPlace, headers: PreparedHeaders,
+    delegate: any TransferDelegate
   ) -> HTTP1Transfer {
     loop.preconditionCurrent()
     let mayBegin = spec.body.leavesWithHead && !spec.opensTunnel && !dialler.isEntered && !isClosed

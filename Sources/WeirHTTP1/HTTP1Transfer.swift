@@ -57,8 +57,8 @@ package final class HTTP1Transfer {
   @exclusivity(unchecked) var dialled: TransferReport?
 
   init(
-    _ spec: consuming TransferSpec, at place: consuming RequestPlace, headers: PreparedHeaders, delegate: any TransferDelegate,
-    engine: HTTP1Engine
+    _ spec: consuming TransferSpec, at place: consuming RequestPlace, headers: PreparedHeaders,
+    delegate: any TransferDelegate, engine: HTTP1Engine
   ) {
     upload = Upload(spec.body, expectsContinue: headers.expectsContinue, isForHead: spec.method == "HEAD")
     times = ExchangeTimes(start: .now)

@@ -32,7 +32,7 @@ struct ExportMachine {
     case failed(retryAfter: Double?)
   }
 
-  /// What is exported.
+  /// The signals that are exported.
   enum Kind: Equatable {
     /// Items that wait, so many of them at once.
     case items(batch: Int)

@@ -11,7 +11,7 @@ struct OTLPRequest: URLRequestConvertible {
   let body: Data
 
   func asURLRequest() throws -> URLRequest {
-    // What can't be used was told of with the settings; no error may show the URL.
+    // The settings have told of a URL that can't be used; no error may show it.
     guard let url = URL(string: url) else { throw URLError(.badURL) }
     var request = URLRequest(url: url)
     request.httpMethod = "POST"
@@ -47,7 +47,7 @@ enum OTLPOutcome: Sendable, Equatable {
     self = isError ? .refused(status: head.statusCode, text: text) : .taken(rejected: rejected, text: text)
   }
 
-  /// What log lines say; nil if all is well.
+  /// The text of log lines; nil if all is well.
   var text: String? {
     switch self {
     case .taken(0, ""): nil
@@ -73,7 +73,7 @@ final class OTLPRetryPolicy: RetryPolicy, @unchecked Sendable {
   }
 
   override func shouldRetry(request: Request, dueTo error: any Error) -> Bool {
-    // What has a head of 2xx was taken, even if the rest of the answer is missing.
+    // A message with a head of 2xx was taken, even if the rest of the answer is missing.
     if let status = request.response?.statusCode, (200..<300).contains(status) { return false }
     return super.shouldRetry(request: request, dueTo: error)
   }

@@ -11,7 +11,7 @@ package protocol TelemetryEncoder: Sendable {
   /// A message with the present values of all metrics. It runs the registry's collectors on the calling thread.
   func message(ofMetrics resource: [Attribute]) -> [UInt8]
 
-  /// What a collector says in the body of an answer: how many spans or data points it has not taken, and why. A body that
+  /// The remark of a collector in the body of an answer: how many spans or data points it has not taken, and why. A body that
   /// can't be read says nothing.
   ///
   /// - Parameter isError: Whether the status is none of 2xx.

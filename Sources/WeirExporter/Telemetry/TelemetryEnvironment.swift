@@ -10,7 +10,7 @@ package struct TelemetryEnvironment: Sendable {
   /// A remark on a variable.
   package struct Note: Sendable, Hashable, CustomStringConvertible {
     package let variable: String
-    /// What to change, in words that follow the variable's name. No secret is in it.
+    /// The change to make, in words that follow the variable's name. No secret is in it.
     package let text: String
     /// The signal to which alone it belongs; nil for both.
     let signal: TelemetrySignal?
@@ -43,7 +43,7 @@ package struct TelemetryEnvironment: Sendable {
     }
   }
 
-  /// What makes these settings unfit for use.
+  /// The facts that make these settings unfit for use.
   ///
   /// - Parameters:
   ///   - settings: Those that are in force, which are these or ones with keys of a file.

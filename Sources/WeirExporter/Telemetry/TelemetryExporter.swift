@@ -11,7 +11,7 @@ import WeirTransport
 /// Its memory is bounded whatever the collector does: by the queue of spans, and one message of each signal. Its requests
 /// are neither traced nor measured like others.
 package final class TelemetryExporter: Sendable {
-  /// What is not in the settings.
+  /// The options beside the settings.
   package struct Options: Sendable {
     /// The service's name and version; nil for `unknown_service`.
     package var service: (name: String, version: String)?

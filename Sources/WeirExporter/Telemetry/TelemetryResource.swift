@@ -5,7 +5,7 @@ import WeirOTLP
 
 /// The attributes that tell which process the telemetry is of (OpenTelemetry's conventions for resources).
 enum TelemetryResource {
-  /// What is known of this process.
+  /// The facts about this process.
   struct Facts: Sendable {
     var host: String
     var processID: Int

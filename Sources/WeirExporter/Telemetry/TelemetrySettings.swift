@@ -1,7 +1,7 @@
 import Weir
 package import WeirTransport
 
-/// What is exported, where to and how often. The defaults are OpenTelemetry's, but for one: nothing is on without an
+/// The signals that are exported, where to and how often. The defaults are OpenTelemetry's, but for one: nothing is on without an
 /// endpoint. Times are in seconds.
 package struct TelemetrySettings: Sendable, Hashable {
   /// How one kind of telemetry is exported.

@@ -48,7 +48,7 @@ final class Forwarding {
   @exclusivity(unchecked) var grantedReason: RetryReason?
   /// The request's trace and identifier; nil without any.
   @exclusivity(unchecked) var ids: CorrelationIDs?
-  /// What is recorded of the request; nil if nothing is.
+  /// The spans of the request; nil if nothing is recorded.
   @exclusivity(unchecked) var spans: RequestSpans?
   /// The address of the client, which a trusted proxy may report. Found when it is first asked for.
   private(set) lazy var client = context.client(of: exchange)

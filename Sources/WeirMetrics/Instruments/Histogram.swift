@@ -46,9 +46,14 @@ public struct Histogram: Instrument {
     store.keep(exemplar, bucket: bucket(of: value))
   }
 
+  /// Counts one observation with the exemplar `trace_id`.
+  public func observe(_ value: Double, traceID: String) {
+    observe(value, exemplar: ["trace_id": traceID])
+  }
+
   /// Counts one observation with the exemplar `trace_id`, and `span_id` if there is a span.
-  public func observe(_ value: Double, traceID: String, spanID: String? = nil) {
-    guard let spanID else { return observe(value, exemplar: ["trace_id": traceID]) }
+  public func observe(_ value: Double, traceID: String, spanID: String?) {
+    guard let spanID else { return observe(value, traceID: traceID) }
     observe(value, exemplar: ["trace_id": traceID, "span_id": spanID])
   }
 

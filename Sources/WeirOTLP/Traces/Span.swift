@@ -50,7 +50,7 @@ package struct Span: Sendable, Hashable {
   package var links: [Place] = []
   /// Whether it failed (`STATUS_CODE_ERROR`); else its status is unset.
   package var isError = false
-  /// What people read about the failure; empty without a text.
+  /// The text about the failure for people; empty without one.
   package var statusText = ""
 
   package init(_ name: String, _ kind: Kind, at place: Place, from start: UInt64, to end: UInt64) {

@@ -12,7 +12,7 @@ package struct TransferFailure: Error, Hashable, Sendable {
   package var proxyKind: TransferError.Kind?
   package var facts: Facts = []
 
-  /// What else is known of a failure. In one octet, since a failure with more parts is copied by calls.
+  /// The facts about a failure. In one octet, since a failure with more parts is copied by calls.
   package struct Facts: OptionSet, Hashable, Sendable {
     package let rawValue: UInt8
 

@@ -102,8 +102,10 @@ import WeirTransport
       ("always_on", nil, TraceSampler(share: 1, followsParent: false)),
       ("always_off", "0.5", TraceSampler(share: 0, followsParent: false)),
       ("traceidratio", "0.25", TraceSampler(share: 0.25, followsParent: false)),
-      ("traceidratio", nil, TraceSampler(share: 1, followsParent: false)), ("parentbased_always_on", nil, TraceSampler(share: 1)),
-      ("parentbased_always_off", nil, TraceSampler(share: 0)), ("parentbased_traceidratio", "0.1", TraceSampler(share: 0.1)),
+      ("traceidratio", nil, TraceSampler(share: 1, followsParent: false)),
+      ("parentbased_always_on", nil, TraceSampler(share: 1)),
+      ("parentbased_always_off", nil, TraceSampler(share: 0)),
+      ("parentbased_traceidratio", "0.1", TraceSampler(share: 0.1)),
       ("parentbased_traceidratio", "2", TraceSampler(share: 1)), ("jaeger_remote", nil, nil), (nil, "0.1", nil),
     ] as [(String?, String?, TraceSampler?)])
   func samplers(name: String?, argument: String?, sampler: TraceSampler?) {

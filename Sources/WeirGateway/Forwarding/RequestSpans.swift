@@ -29,7 +29,7 @@ final class RequestSpans {
   private let plan: ActivePlan
   private let began: MonotonicTime
   private let place: Span.Place
-  /// What has to be added to a monotonic time for the nanoseconds since 1970.
+  /// The difference to add to a monotonic time for the nanoseconds since 1970.
   private let clock = Timestamp.nanoseconds - MonotonicTime.now.nanoseconds
   private var open: [Attempt] = []
   private var ended: [Span] = []

@@ -97,7 +97,7 @@ struct CorrelationSettings: Sendable {
   func isRequestID(_ name: UnsafeRawBufferPointer) -> Bool { hasRequestID && name.isNameForCGI(lowercased) }
 }
 
-/// What is recorded of requests, and where it goes.
+/// The choice of spans, and where they go.
 struct SpanSettings: Sendable {
   let sink: any SpanSink
   /// Whether the spans of a request that failed, was repeated or was slow are kept even if its trace is not sampled.
