@@ -9,7 +9,7 @@ import WeirOTLP
 /// several sessions.
 ///
 /// Each attempt is a span of the kind `CLIENT`, by the conventions for HTTP; redirects within it are events. If
-/// ``Weir/SessionConfiguration/traceContext`` gives a context, attempts are its children. Otherwise the request itself is a
+/// `SessionConfiguration.traceContext` gives a context, attempts are its children. Otherwise the request itself is a
 /// span of the kind `INTERNAL`, with which a trace begins. Retries, and what a request waits for, are events.
 ///
 /// It is called in line on the event loop, and costs what a span takes to be made. Requests that are not sampled cost a
