@@ -36,7 +36,7 @@ import WeirTestSupport
     let trace = #"""
       .TP
       \fBtrace\fR
-      (mapping or \fBoff\fR; default: \fBoff\fR)
+      (mapping or \fBoff\fR; default: none; \fB{}\fR where traces are exported)
       .br
       beside \fBroutes\fR: whether traces are continued (\fIlogs.md#traces\-and\-request\-identifiers\fR);
       """#

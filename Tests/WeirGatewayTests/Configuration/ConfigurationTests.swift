@@ -324,7 +324,7 @@ import Weir
     (
       "a: 1",
       [
-        "1:1: a: unknown key; known keys are accessLog, credentials, listeners, proxy, requestId, routes, trace, upstreams",
+        "1:1: a: unknown key; known keys are accessLog, credentials, listeners, proxy, requestId, routes, telemetry, trace, upstreams",
         "1:1: routes: is missing; list at least one route",
       ]
     ),
