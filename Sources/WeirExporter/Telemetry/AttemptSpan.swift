@@ -97,7 +97,9 @@ extension Span {
 
   private static func events(of record: AttemptRecord, from start: UInt64) -> [Event] {
     // Phases of several hops are summed, and have no one end.
-    if record.metrics.redirectCount == 0 { return Event.phases(record.metrics.report.phases, from: start) }
+    if record.metrics.redirectCount == 0 {
+      return Event.phases(record.metrics.report.phases, from: start, isBroken: record.metrics.statusCode == nil)
+    }
     return record.redirects.map {
       Event.redirect($0.status, to: $0.destination, at: start &+ UInt64(nanosecondsIn: $0.elapsed))
     }

@@ -8,8 +8,9 @@ struct OTLPEncoder: TelemetryEncoder {
   private let encoding: MessageEncoding
   private let registry: Registry
   private let scope = Scope("weir", version: WeirInfo.version)
-  /// When it began to count, in nanoseconds since 1970.
-  private let start = Self.now
+
+  /// When the process began to count, in nanoseconds since 1970, as far as anybody has asked for it.
+  private static let start = now
 
   init(_ encoding: OTLPEndpoint.Encoding, of registry: Registry) {
     self.encoding = encoding == .json ? .json : .protobuf
@@ -25,7 +26,7 @@ struct OTLPEncoder: TelemetryEncoder {
   }
 
   func message(ofMetrics resource: [Attribute]) -> [UInt8] {
-    MetricsMessage(registry, of: Resource(resource), by: scope, from: start, at: Self.now).encoded(as: encoding)
+    MetricsMessage(registry, of: Resource(resource), by: scope, from: Self.start, at: Self.now).encoded(as: encoding)
   }
 
   func remark(in body: [UInt8], isError: Bool) -> (rejected: Int, text: String) {

@@ -33,6 +33,8 @@ final class SignalExporter {
   private weak var request: DataRequest?
   /// The number of spans that are under way.
   private var underWay = 0
+  /// More data points than any page has.
+  private static let mostPoints = 1_000_000
   /// Called when it is over; nil if it is not to end, or has ended.
   private var onOver: (() -> Void)?
   private var isStopped = false
@@ -59,7 +61,9 @@ final class SignalExporter {
     }
     let step = machine.step(waiting: waiting, at: now)
     // A batch that can't go is not told of again, by each span that comes.
-    if case .spans(let queue) = source, step == .export || waiting < queue.batch { queue.room.listen() }
+    if case .spans(let queue) = source, step == .export || !machine.isUnderWay && waiting < queue.batch {
+      queue.room.listen()
+    }
     switch step {
     case .export: export(at: now)
     case .wait(let time): if time < .distantFuture { parts.loop.schedule(timer, at: time, handler: self) }
@@ -117,7 +121,9 @@ final class SignalExporter {
     var ending = ExportMachine.Ending.answered
     let result: TelemetryMetrics.Result
     switch outcome {
-    case .taken(let rejected, _):
+    case .taken(let said, _):
+      // No collector has rejected more than it got.
+      let rejected = min(said, signal == .traces ? underWay : Self.mostPoints)
       result = rejected > 0 ? .partial : .success
       if rejected > 0 { parts.metrics.dropped(signal, .rejected).increment(by: rejected) }
     case .refused:

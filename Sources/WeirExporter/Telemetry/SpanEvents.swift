@@ -48,13 +48,16 @@ extension Span.Event {
   }
 
   /// The ends of those phases of an attempt of one hop that took more than 1 ms.
-  package static func phases(_ phases: PhaseDurations, from start: UInt64) -> [Span.Event] {
-    var (events, elapsed) = ([Span.Event](), 0.0)
+  ///
+  /// - Parameter isBroken: Whether no head came: the last phase then has no end.
+  package static func phases(_ phases: PhaseDurations, from start: UInt64, isBroken: Bool) -> [Span.Event] {
+    var (events, elapsed, last) = ([Span.Event](), 0.0, Phase.queue)
+    if isBroken { phases.forEach { phase, _ in last = phase } }
     phases.forEach { phase, seconds in
       // The wait for a slot is over before the attempt begins.
       if phase == .queue { return }
       elapsed += seconds
-      guard seconds > shortest, let name = names[phase] else { return }
+      guard seconds > shortest, phase != last, let name = names[phase] else { return }
       events.append(Span.Event(name, at: start &+ UInt64(nanosecondsIn: elapsed)))
     }
     return events

@@ -52,9 +52,9 @@ final class CorrelationIDs {
     (1...RequestIDSettings.longest).contains(value.count) && value.allSatisfy { $0 > 0x20 && $0 < 0x7f }
   }
 
-  /// The identifier of the trace, if it is sampled.
-  var sampledTraceID: String? {
-    guard let trace, trace.isSampled else { return nil }
+  /// The identifier of the trace, if somebody records it.
+  var shownTraceID: String? {
+    guard let trace, trace.isSampled || isRecorded else { return nil }
     return trace.traceID
   }
 }

@@ -105,7 +105,7 @@ extension Forwarding {
       SeriesCache.Key(
         route: route, method: knownMethod, isHTTP10: isHTTP10, isSecure: context.isSecure, status: status,
         outcome: outcome),
-      seconds: measured, traceID: ids?.sampledTraceID, spanID: recordedSpanID)
+      seconds: measured, traceID: ids?.shownTraceID, spanID: recordedSpanID)
     noteRecent(outcome, seconds, measured)
     // A fixed response in place of a failure was logged as that (``fallsBack(from:as:)``).
     if isFailure, outcome != .answered, outcome != .answeredByRoute, !outcome.isOwnRefusal {
@@ -202,6 +202,7 @@ extension Forwarding {
     else { return false }
     switch fallback.action {
     case .answer(let replacement):
+      spans?.fallsBack()
       logHidden(answer, outcome)
       self.answer(by: replacement, as: .answered)
       return true
@@ -227,6 +228,7 @@ extension Forwarding {
       denyFallback(by: next, reason)
       return false
     }
+    spans?.fallsBack()
     logHidden(answer, outcome)
     admission = next
     outgoing = request.fallback(to: route, after: machine.retries, fields: fields)

@@ -223,7 +223,7 @@ final class Forwarding {
 
   var observer: (any TransportObserver)? { spans ?? plan.observer }
 
-  var sampledTraceID: String? { ids?.sampledTraceID }
+  var sampledTraceID: String? { ids?.shownTraceID }
 
   var recordedSpanID: String? { ids?.isRecorded == true ? spans?.id : nil }
 

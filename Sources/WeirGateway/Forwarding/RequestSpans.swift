@@ -19,6 +19,9 @@ final class RequestSpans {
     let destination: Destination?
     /// Why it was granted; nil for the first, and for hedges.
     let reason: RetryReason?
+    let endpoint: String?
+    /// The one that began before it, if any did.
+    let previous: Span.Place?
     var isHedge = false
   }
 
@@ -39,6 +42,8 @@ final class RequestSpans {
   private var reason: RetryReason?
   /// Whether the request has failed on the way, whatever its end.
   private var isTroubled = false
+  /// Whether attempts have run beside each other.
+  private var hasRaced = false
 
   /// Nil if nothing of the request can be wanted.
   init?(_ ids: CorrelationIDs?, _ settings: SpanSettings, _ plan: ActivePlan, began: MonotonicTime) {
@@ -57,6 +62,9 @@ final class RequestSpans {
     guard isRecorded, let attempt = open.last(where: { $0.number == number }) else { return nil }
     return trace.recordedChild(parent: attempt.place.id)
   }
+
+  /// The flags of spans: those that are recorded are sampled, whatever the caller says.
+  private var flags: UInt8 { isRecorded ? trace.recordedChild(parent: place.id).flags : trace.flags }
 
   private func time(_ moment: MonotonicTime) -> UInt64 { UInt64(clamping: moment.nanoseconds &+ clock) }
 
@@ -86,7 +94,7 @@ extension RequestSpans: TransportObserver {
     var span = Span(
       "oauth2.token", .client, at: trace.place(plan.traceIDs.parent()), from: now &- UInt64(max(0, duration) * 1e9),
       to: now)
-    (span.parent, span.flags, span.traceState) = (place.id, trace.flags, trace.traceState)
+    (span.parent, span.flags, span.traceState) = (place.id, flags, trace.traceState)
     span.attributes = [Attribute("weir.credential", name)]
     if let failed {
       span.isError = true
@@ -117,7 +125,9 @@ extension RequestSpans: TransportObserver {
 
   func exchange(_ exchange: any TransportExchange, hedge event: HedgeEvent) {
     switch event {
-    case .started: if !open.isEmpty { open[open.count - 1].isHedge = true }
+    case .started:
+      hasRaced = true
+      if !open.isEmpty { open[open.count - 1].isHedge = true }
     case .denied: note { .deniedHedge(at: $0) }
     case .won, .lost: break
     }
@@ -144,10 +154,12 @@ extension RequestSpans: TransportObserver {
   }
 
   func exchange(_ exchange: any TransportExchange, didStartAttempt number: Int) {
+    let place = trace.place(plan.traceIDs.parent())
     open.append(
       Attempt(
-        number: number, place: trace.place(plan.traceIDs.parent()), began: .now, before: count,
-        destination: exchange.destination, reason: reason))
+        number: number, place: place, began: .now, before: count, destination: exchange.destination, reason: reason,
+        endpoint: exchange.admission.lastEndpoint, previous: last))
+    last = place
     count += 1
     reason = nil
     plan.observer?.exchange(exchange, didStartAttempt: number)
@@ -159,7 +171,6 @@ extension RequestSpans: TransportObserver {
     if let index = open.lastIndex(where: { $0.number == number }) {
       let attempt = open.remove(at: index)
       ended.append(span(of: attempt, exchange, report, error?.label))
-      last = attempt.place
     }
     plan.observer?.exchange(exchange, didEndAttempt: number, report, error: error)
   }
@@ -168,6 +179,9 @@ extension RequestSpans: TransportObserver {
 // MARK: - Spans
 
 extension RequestSpans {
+  /// Another upstream, or a fixed answer, takes the place of a failure.
+  func fallsBack() { note { Span.Event("fallback", at: $0) } }
+
   private func span(
     of attempt: Attempt, _ exchange: any TransportExchange, _ report: AttemptReport, _ error: String?
   ) -> Span {
@@ -176,17 +190,20 @@ extension RequestSpans {
     let name = exchange.method == "CONNECT" ? "connect" : method.name
     var span = Span(name, .client, at: attempt.place, from: time(attempt.began), to: time(.now))
     span.parent = place.id
-    span.flags = trace.flags
+    span.flags = flags
     span.traceState = trace.traceState
-    if let last { span.links = [last] }
-    span.events = Span.Event.phases(report.phases, from: span.start)
+    span.links = attempt.previous.map { [$0] } ?? []
+    span.events = Span.Event.phases(report.phases, from: span.start, isBroken: report.statusCode == nil)
     span.attributes.reserveCapacity(14)
     method.add(to: &span.attributes)
     if let destination = attempt.destination {
       span.attributes.append(Attribute("server.address", destination.host))
       span.attributes.append(Attribute("server.port", destination.port))
       span.attributes.append(Attribute("url.scheme", destination.scheme))
-      span.attributes.append(Attribute("url.full", "\(destination)\(exchange.path ?? "")"))
+      if let path = (exchange as? Forwarding)?.sentPath {
+        span.attributes.append(Attribute("url.path", cut(path)))
+        span.attributes.append(Attribute("url.full", cut("\(destination)\(path)")))
+      }
     }
     if let status = report.statusCode { span.attributes.append(Attribute("http.response.status_code", status)) }
     if let address = report.remoteAddress { span.attributes.append(Attribute("network.peer.address", address)) }
@@ -200,7 +217,12 @@ extension RequestSpans {
     if let seconds = report.phases[.queue] {
       span.attributes.append(Attribute("weir.queue.wait", .double(seconds)))
     }
-    if let endpoint = exchange.admission.lastEndpoint { span.attributes.append(Attribute("weir.endpoint", endpoint)) }
+    if let endpoint = attempt.endpoint { span.attributes.append(Attribute("weir.endpoint", endpoint)) }
+    // Another attempt gave the answer.
+    if hasRaced, error == FailureCode.cancelled.label {
+      span.attributes.append(Attribute("weir.outcome", "abandoned"))
+      return span
+    }
     if let error = error ?? report.statusCode.flatMap({ $0 >= 400 ? String($0) : nil }) {
       span.isError = true
       span.attributes.append(Attribute("error.type", error))
@@ -211,9 +233,10 @@ extension RequestSpans {
   /// Hands the spans on, if they are wanted.
   func end(_ request: Forwarding, _ outcome: GatewayOutcome, at now: MonotonicTime) {
     let status = request.status
-    let isFailure = outcome.isFailure(status: status) || status >= 500
+    let failure = outcome.errorType(status: status)
     let isWanted =
-      isRecorded || isFailure || isTroubled || settings.slow.map { now.seconds(since: began) >= $0 } ?? false
+      isRecorded || !failure.isEmpty || isTroubled || count > 1 || ended.contains(where: \.isError)
+      || settings.slow.map { now.seconds(since: began) >= $0 } ?? false
     guard isWanted else { return }
     let head = request.exchange.head
     let method = SpanMethod(head.method)
@@ -222,12 +245,12 @@ extension RequestSpans {
       route.isEmpty ? method.name : "\(method.name) \(route)", .server, at: place, from: time(began), to: time(now))
     span.parent = isRoot ? 0 : trace.parent
     span.hasRemoteParent = !isRoot
-    span.flags = trace.flags
+    span.flags = flags
     span.traceState = trace.traceState
     span.events = events
     span.attributes.reserveCapacity(14)
     method.add(to: &span.attributes)
-    span.attributes.append(Attribute("url.path", request.shownPath))
+    span.attributes.append(Attribute("url.path", cut(request.shownPath)))
     span.attributes.append(Attribute("url.scheme", request.context.isSecure ? "https" : "http"))
     span.attributes.append(Attribute("network.protocol.version", request.isHTTP10 ? "1.0" : "1.1"))
     if !route.isEmpty { span.attributes.append(Attribute("http.route", route)) }
@@ -236,17 +259,19 @@ extension RequestSpans {
     if !client.isEmpty { span.attributes.append(Attribute("client.address", client)) }
     addServer(head.authority, isSecure: request.context.isSecure, to: &span.attributes)
     if let agent = head.fields["user-agent"] {
-      span.attributes.append(Attribute("user_agent.original", agent))
+      span.attributes.append(Attribute("user_agent.original", cut(agent)))
     }
     span.attributes.append(Attribute("weir.outcome", outcome.label))
-    if status >= 500 || status == 0 || request.failure != nil && !request.isTunnel {
+    if !failure.isEmpty {
       span.isError = true
       let label = request.errorLabel
-      span.attributes.append(
-        Attribute("error.type", !label.isEmpty ? label : status >= 500 ? String(status) : outcome.label))
+      span.attributes.append(Attribute("error.type", label.isEmpty ? failure : label))
     }
     settings.sink.add([span] + ended)
   }
+
+  /// The beginning of a text that others have chosen: the queue of spans is bounded by their number alone.
+  private func cut(_ text: String) -> String { text.utf8.count <= 512 ? text : String(text.prefix(512)) }
 
   /// Adds the host and port that a client has asked for.
   private func addServer(_ authority: String, isSecure: Bool, to attributes: inout [Attribute]) {
@@ -254,7 +279,7 @@ extension RequestSpans {
     let colon = authority.utf8.lastIndex(of: UInt8(ascii: ":"))
     let port = colon.flatMap { Int(authority[authority.index(after: $0)...]) }
     let host = port == nil ? authority[...] : authority[..<(colon ?? authority.endIndex)]
-    attributes.append(Attribute("server.address", String(host.drop { $0 == "[" }.prefix { $0 != "]" })))
+    attributes.append(Attribute("server.address", cut(String(host.drop { $0 == "[" }.prefix { $0 != "]" }))))
     attributes.append(Attribute("server.port", port ?? (isSecure ? 443 : 80)))
   }
 

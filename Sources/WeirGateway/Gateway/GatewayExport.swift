@@ -2,12 +2,15 @@ import Synchronization
 import Weir
 import WeirExporter
 import WeirMetrics
+import WeirOTLP
 
 /// The export of a gateway's spans and metrics, through all of its configurations.
 final class GatewayExport: Sendable {
   /// An exporter, and what it was made by.
   struct Change: Sendable {
     fileprivate let settings: GatewayTelemetry?
+    /// The credential and that of the proxy: another value of the configuration is another object.
+    fileprivate let credentials: [OutboundCredential?]
     fileprivate let exporter: TelemetryExporter?
     /// Takes the spans of requests; nil if none are recorded.
     let spans: (any SpanSink)?
@@ -18,6 +21,9 @@ final class GatewayExport: Sendable {
   private let sink: (any SpanSink)?
   private let log: Logger
   private let present = Mutex<Change?>(nil)
+  private let relay = SpanRelay()
+  /// The exporters before, while they send what they have.
+  private let ending = Mutex<[Task<Void, Never>]>([])
 
   /// - Parameter sink: Takes spans in place of an exporter's queue.
   init(of registry: Registry, credentials: CredentialRegistry, sink: (any SpanSink)?, log: Logger) {
@@ -26,11 +32,18 @@ final class GatewayExport: Sendable {
 
   /// Makes the exporter of a configuration, unless the present one does the same.
   func prepare(_ settings: GatewayTelemetry?) throws -> Change {
-    if let present = present.withLock({ $0 }), present.settings == settings { return present }
+    let used = [credentials[settings?.credential], credentials[settings?.proxy.credential]]
+    if let present = present.withLock({ $0 }), present.settings == settings,
+      zip(present.credentials, used).allSatisfy({ $0 === $1 })
+    {
+      return present
+    }
     let exporter = try settings.map {
       try TelemetryExporter($0, of: registry, credentials: credentials, log: log)
     }
-    return Change(settings: settings, exporter: exporter, spans: sink ?? exporter?.buffer())
+    let exportsSpans = settings?.settings.url(of: .traces) != nil
+    return Change(
+      settings: settings, credentials: used, exporter: exporter, spans: sink ?? (exportsSpans ? relay : nil))
   }
 
   /// Exports by the prepared exporter from now on. The one before sends what it has.
@@ -39,11 +52,26 @@ final class GatewayExport: Sendable {
       defer { present = change }
       return present?.exporter
     }
-    if let before, before !== change.exporter { Task { await before.finish(within: 5) } }
+    if change.exporter === before { return }
+    relay.lead(to: change.exporter?.buffer())
+    guard let before else { return }
+    ending.withLock { $0.append(Task { await before.finish(within: 5) }) }
   }
 
   /// Sends what waits, for at most so many seconds.
-  func finish(within seconds: Double) async { await present.withLock { $0?.exporter }?.finish(within: seconds) }
+  func finish(within seconds: Double) async {
+    await present.withLock { $0?.exporter }?.finish(within: seconds)
+    for task in ending.withLock({ $0 }) { await task.value }
+  }
+}
+
+/// Leads the spans of all configurations' requests to the present exporter: a request may end after its configuration has.
+private final class SpanRelay: SpanSink {
+  private let buffer = Mutex<SpanBuffer?>(nil)
+
+  func lead(to next: SpanBuffer?) { buffer.withLock { $0 = next } }
+
+  func add(_ spans: [Span]) { buffer.withLock { $0 }?.add(spans) }
 }
 
 extension TelemetryExporter {

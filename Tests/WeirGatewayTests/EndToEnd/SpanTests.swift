@@ -108,7 +108,36 @@ import WeirTransport
     #expect(try ask(rig(route)) == 200)
     #expect(eventually { bin.all.count == 3 })
     expectJoined()
-    #expect(bin.attempts.map { $0["weir.hedge"] } == [nil, .boolean(true)])
+    let attempts = bin.attempts
+    #expect(attempts.map { $0["weir.hedge"] } == [nil, .boolean(true)])
+    #expect(attempts.map(\.links) == [[], [attempts[0].place]])
+    // The one that is of no use any more has not failed.
+    #expect(attempts.map { $0.text("weir.outcome") } == ["abandoned", nil] && attempts.allSatisfy { !$0.isError })
+  }
+
+  @Test func aFallbackIsAnEvent() throws {
+    let (first, second) = (try ScriptedServer(Script(.head, .close)), try ScriptedServer(.answering(okResponse(""))))
+    var route = try Route(to: first.port)
+    route.fallback = RouteFallback(action: .upstream(try Upstream(parsing: "http://127.0.0.1:\(second.port)")))
+    #expect(try ask(rig(route)) == 200)
+    #expect(eventually { bin.all.count == 3 })
+    expectJoined()
+    let request = try #require(bin.request), attempts = bin.attempts
+    #expect(!request.isError && request.events.map(\.name).contains("fallback"))
+    #expect(attempts.map(\.isError) == [true, false] && attempts[1].links == [attempts[0].place])
+    #expect(attempts.map { $0["server.port"] } == [.integer(first.port), .integer(second.port)])
+  }
+
+  @Test func longTextsAreCut() throws {
+    let server = try ScriptedServer(.answering(okResponse("")))
+    let long = String(repeating: "a", count: 5000)
+    let rig = try rig(Route(to: server.port))
+    let client = try rig.client()
+    client.send("GET /\(long) HTTP/1.1\r\nHost: h\r\nUser-Agent: \(long)\r\n\r\n")
+    #expect(client.response()?.status == 200)
+    #expect(eventually { bin.all.count == 2 })
+    #expect(bin.request?.text("user_agent.original")?.count == 512 && bin.request?.text("url.path")?.count == 512)
+    #expect(bin.attempts.first?.text("url.full")?.count == 512)
   }
 
   @Test func whatReachesNobodyHasOneSpan() throws {
@@ -150,6 +179,43 @@ import WeirTransport
     for name in ["http_server_request_duration_seconds", "weir_request_duration_seconds"] {
       #expect(page.split(separator: "\n").contains { $0.hasPrefix(name) && $0.contains(",span_id=\"\(id)\"}") })
     }
+  }
+
+  // MARK: Failures of traces that are not sampled
+
+  private func keeping(_ route: Route, slower seconds: Double? = nil) throws -> GatewayRig {
+    try rig(route) { $0.trace = TraceSettings(begins: true, sample: 0, keepsFailures: true, keepsSlower: seconds) }
+  }
+
+  @Test func failuresAreKept() throws {
+    let server = try ScriptedServer(.answering(Self.busy))
+    let unsampled = Self.traceparent.dropLast() + "0"
+    #expect(try ask(keeping(Route(to: server.port)), "GET /", "traceparent: \(unsampled)\r\n") == 503)
+    #expect(eventually { bin.all.count == 2 })
+    expectJoined(0x00f0_67aa_0ba9_02b7)
+    #expect(bin.all.allSatisfy { $0.flags == 0 })
+    // The upstream decides as its caller has.
+    #expect(server.requestHeads.first?.contains("traceparent: \(unsampled)\r\n") == true)
+  }
+
+  @Test func whatWasRetriedIsKept() throws {
+    let server = try ScriptedServer(Script(.head, .send(Self.busy), .head, .send(okResponse("")), .awaitClose))
+    var route = try Route(to: server.port)
+    route.retry.limit = 1
+    #expect(try ask(keeping(route)) == 200)
+    #expect(eventually { bin.all.count == 3 })
+    expectJoined()
+    let sent = server.requestHeads.compactMap { head in
+      head.components(separatedBy: "\r\n").first { $0.hasPrefix("traceparent: ") }
+    }
+    let id = TraceContext.digits(try #require(bin.request).place.id)
+    #expect(sent.count == 2 && sent.allSatisfy { $0.hasSuffix("-\(id)-00") })
+  }
+
+  @Test(arguments: [(0.0, 2), (60, 0)]) func whatWasSlowIsKept(seconds: Double, count: Int) throws {
+    let server = try ScriptedServer(.answering(okResponse("")))
+    #expect(try ask(keeping(Route(to: server.port), slower: seconds)) == 200)
+    #expect(eventually { bin.all.count == count })
   }
 
   @Test func whatIsNotSampledHasNone() throws {
