@@ -25,12 +25,6 @@ extension Forwarding {
       SchedulingHints())
   }
 
-  /// The path that attempts have asked for, without query; nil for CONNECT and for a question about the whole server.
-  var sentPath: String? {
-    guard let target = outgoing?.target, target.hasPrefix("/") else { return nil }
-    return String(target.prefix { $0 != "?" })
-  }
-
   /// The path as logs and pages show it. A CONNECT has the host and port in its place.
   var shownPath: String { exchange.head.form == .authority ? exchange.head.authority : exchange.head.path }
 

@@ -17,12 +17,27 @@ final class RequestSpans {
     /// The attempts before it, of all upstreams.
     let before: Int
     let destination: Destination?
+    let method: String
+    /// The upstream's URL, and the target that was asked for.
+    let origin: String
+    let target: String
     /// Why it was granted; nil for the first, and for hedges.
     let reason: RetryReason?
     let endpoint: String?
     /// The one that began before it, if any did.
     let previous: Span.Place?
     var isHedge = false
+  }
+
+  /// An attempt that is over. Its span is made once it is known to be wanted.
+  private struct Ended {
+    let attempt: Attempt
+    let report: AttemptReport
+    let error: String?
+    let time: MonotonicTime
+
+    /// The value of `error.type`; nil without a failure.
+    var failure: String? { error ?? report.statusCode.flatMap { $0 >= 400 ? String($0) : nil } }
   }
 
   private let trace: TraceContext
@@ -35,7 +50,8 @@ final class RequestSpans {
   /// The difference to add to a monotonic time for the nanoseconds since 1970.
   private let clock = Timestamp.nanoseconds - MonotonicTime.now.nanoseconds
   private var open: [Attempt] = []
-  private var ended: [Span] = []
+  private var ended: [Ended] = []
+  private var waits: [Span] = []
   private var events: [Span.Event] = []
   private var count = 0
   private var last: Span.Place?
@@ -100,7 +116,7 @@ extension RequestSpans: TransportObserver {
       span.isError = true
       span.attributes.append(Attribute("error.type", failed.rawValue))
     }
-    ended.append(span)
+    waits.append(span)
     plan.observer?.exchange(exchange, didAdaptUsing: name, duration: duration, failed: failed)
   }
 
@@ -155,10 +171,12 @@ extension RequestSpans: TransportObserver {
 
   func exchange(_ exchange: any TransportExchange, didStartAttempt number: Int) {
     let place = trace.place(plan.traceIDs.parent())
+    let outgoing = (exchange as? Forwarding)?.outgoing
     open.append(
       Attempt(
-        number: number, place: place, began: .now, before: count, destination: exchange.destination, reason: reason,
-        endpoint: exchange.admission.lastEndpoint, previous: last))
+        number: number, place: place, began: .now, before: count, destination: exchange.destination,
+        method: outgoing?.method ?? "", origin: outgoing?.route.upstream.origin ?? "", target: outgoing?.target ?? "",
+        reason: reason, endpoint: exchange.admission.lastEndpoint, previous: last))
     last = place
     count += 1
     reason = nil
@@ -170,7 +188,7 @@ extension RequestSpans: TransportObserver {
   ) {
     if let index = open.lastIndex(where: { $0.number == number }) {
       let attempt = open.remove(at: index)
-      ended.append(span(of: attempt, exchange, report, error?.label))
+      ended.append(Ended(attempt: attempt, report: report, error: error?.label, time: .now))
     }
     plan.observer?.exchange(exchange, didEndAttempt: number, report, error: error)
   }
@@ -182,13 +200,12 @@ extension RequestSpans {
   /// Another upstream, or a fixed answer, takes the place of a failure.
   func fallsBack() { note { Span.Event("fallback", at: $0) } }
 
-  private func span(
-    of attempt: Attempt, _ exchange: any TransportExchange, _ report: AttemptReport, _ error: String?
-  ) -> Span {
-    let method = SpanMethod(exchange.method ?? "")
+  private func span(of ended: Ended) -> Span {
+    let (attempt, report) = (ended.attempt, ended.report)
+    let method = SpanMethod(attempt.method)
     // A CONNECT only opens the way.
-    let name = exchange.method == "CONNECT" ? "connect" : method.name
-    var span = Span(name, .client, at: attempt.place, from: time(attempt.began), to: time(.now))
+    let name = attempt.method == "CONNECT" ? "connect" : method.name
+    var span = Span(name, .client, at: attempt.place, from: time(attempt.began), to: time(ended.time))
     span.parent = place.id
     span.flags = flags
     span.traceState = trace.traceState
@@ -200,9 +217,11 @@ extension RequestSpans {
       span.attributes.append(Attribute("server.address", destination.host))
       span.attributes.append(Attribute("server.port", destination.port))
       span.attributes.append(Attribute("url.scheme", destination.scheme))
-      if let path = (exchange as? Forwarding)?.sentPath {
-        span.attributes.append(Attribute("url.path", cut(path)))
-        span.attributes.append(Attribute("url.full", cut("\(destination)\(path)")))
+      // Neither CONNECT nor a question about the whole server has a path.
+      if attempt.target.utf8.first == .slash {
+        let path = cut(String(attempt.target.utf8.prefix { $0 != UInt8(ascii: "?") }) ?? "")
+        span.attributes.append(Attribute("url.path", path))
+        span.attributes.append(Attribute("url.full", cut((String(attempt.origin.utf8.dropLast()) ?? "") + path)))
       }
     }
     if let status = report.statusCode { span.attributes.append(Attribute("http.response.status_code", status)) }
@@ -219,23 +238,23 @@ extension RequestSpans {
     }
     if let endpoint = attempt.endpoint { span.attributes.append(Attribute("weir.endpoint", endpoint)) }
     // Another attempt gave the answer.
-    if hasRaced, error == FailureCode.cancelled.label {
+    if isAbandoned(ended) {
       span.attributes.append(Attribute("weir.outcome", "abandoned"))
-      return span
-    }
-    if let error = error ?? report.statusCode.flatMap({ $0 >= 400 ? String($0) : nil }) {
+    } else if let failure = ended.failure {
       span.isError = true
-      span.attributes.append(Attribute("error.type", error))
+      span.attributes.append(Attribute("error.type", failure))
     }
     return span
   }
+
+  private func isAbandoned(_ ended: Ended) -> Bool { hasRaced && ended.error == FailureCode.cancelled.label }
 
   /// Hands the spans on, if they are wanted.
   func end(_ request: Forwarding, _ outcome: GatewayOutcome, at now: MonotonicTime) {
     let status = request.status
     let failure = outcome.errorType(status: status)
     let isWanted =
-      isRecorded || !failure.isEmpty || isTroubled || count > 1 || ended.contains(where: \.isError)
+      isRecorded || !failure.isEmpty || isTroubled || count > 1 || ended.contains { $0.failure != nil }
       || settings.slow.map { now.seconds(since: began) >= $0 } ?? false
     guard isWanted else { return }
     let head = request.exchange.head
@@ -267,7 +286,7 @@ extension RequestSpans {
       let label = request.errorLabel
       span.attributes.append(Attribute("error.type", label.isEmpty ? failure : label))
     }
-    settings.sink.add([span] + ended)
+    settings.sink.add([span] + ended.map(span(of:)) + waits)
   }
 
   /// The beginning of a text that others have chosen: the queue of spans is bounded by their number alone.
@@ -276,10 +295,12 @@ extension RequestSpans {
   /// Adds the host and port that a client has asked for.
   private func addServer(_ authority: String, isSecure: Bool, to attributes: inout [Attribute]) {
     guard !authority.isEmpty else { return }
-    let colon = authority.utf8.lastIndex(of: UInt8(ascii: ":"))
-    let port = colon.flatMap { Int(authority[authority.index(after: $0)...]) }
-    let host = port == nil ? authority[...] : authority[..<(colon ?? authority.endIndex)]
-    attributes.append(Attribute("server.address", cut(String(host.drop { $0 == "[" }.prefix { $0 != "]" }))))
+    let octets = authority.utf8
+    let colon = octets.lastIndex(of: UInt8(ascii: ":"))
+    let port = colon.flatMap { Int(authority[octets.index(after: $0)...]) }
+    var host = port == nil ? octets[...] : octets[..<(colon ?? octets.endIndex)]
+    if host.first == UInt8(ascii: "["), host.last == UInt8(ascii: "]") { host = host.dropFirst().dropLast() }
+    attributes.append(Attribute("server.address", cut(String(host) ?? "")))
     attributes.append(Attribute("server.port", port ?? (isSecure ? 443 : 80)))
   }
 
