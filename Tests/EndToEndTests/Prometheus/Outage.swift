@@ -126,9 +126,8 @@ final class Outage: Sendable {
         _ = try await current.0.peer.waitForExit()
         do {
           current = try await program(route, port: port, metricsPort: metricsPort)
-        } catch let error as CancellationError {
-          throw error
         } catch {
+          if Task.isCancelled { return }
           Issue.record("a gateway does not start again: \(error)")
           throw error
         }
