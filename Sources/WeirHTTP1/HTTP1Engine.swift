@@ -65,7 +65,8 @@ extension HTTP1Engine {
   /// The place to which a request goes; nil if its URL is libcurl's to read.
   package func place(of spec: TransferSpec) -> RequestPlace? { origins.find(spec) }
 
-  /// Starts a transfer; its delegate hears nothing before this call has returned.
+  /// Starts a transfer. Before this call has returned its delegate hears at most that the request leaves, which
+  /// ``TransferDelegate/transferHasSentBody(_:)`` says of one through a proxy.
   package func start(
     _ spec: consuming TransferSpec, at place: consuming RequestPlace, headers: PreparedHeaders,
     delegate: any TransferDelegate

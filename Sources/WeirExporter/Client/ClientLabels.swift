@@ -68,9 +68,9 @@ enum ErrorLabel {
 }
 
 /// OpenTelemetry's `network.protocol.version`.
-enum VersionLabel {
+package enum VersionLabel {
   /// - Parameter name: the protocol's name in ALPN (RFC 7301).
-  static func of(_ name: String?) -> String {
+  package static func of(_ name: String?) -> String {
     switch name {
     case nil: "unknown"
     case "h2": "2"

@@ -11,7 +11,7 @@ extension Span {
     guard let place = record.traceContext, let parent = record.parent else { return nil }
     let start = UInt64(nanosecondsOf: record.metrics.taskInterval.start)
     let end = start &+ UInt64(nanosecondsIn: record.metrics.total ?? 0)
-    self.init(Self.name(of: record.method), .client, at: Place(place), from: start, to: end)
+    self.init(Self.name(of: record.method.rawValue), .client, at: Place(place), from: start, to: end)
     self.parent = parent.parent
     traceState = place.traceState
     flags = place.flags
@@ -31,10 +31,10 @@ extension Span {
   ) {
     let start = UInt64(nanosecondsOf: trace.start)
     self.init(
-      method.map(Self.name) ?? "HTTP", .internal, at: Place(trace.parent), from: start,
+      method.map { Self.name(of: $0.rawValue) } ?? "HTTP", .internal, at: Place(trace.parent), from: start,
       to: start &+ UInt64(nanosecondsIn: duration))
     flags = trace.parent.flags
-    if let method { attributes += Self.attributes(ofMethod: method) }
+    if let method { attributes += Self.attributes(ofMethod: method.rawValue) }
     if let destination { attributes += Self.attributes(ofServer: destination) }
     attributes.append(Attribute("weir.outcome", outcome.rawValue))
     let label = ErrorLabel.of(status: status, error)
@@ -56,16 +56,17 @@ extension Span {
 
   // MARK: Names and attributes
 
-  private static func name(of method: HTTPMethod) -> String {
-    let label = MethodLabel.of(method.rawValue)
+  /// The name of a request's span, or its first word.
+  package static func name(of method: String) -> String {
+    let label = MethodLabel.of(method)
     return label == MethodLabel.other ? "HTTP" : label
   }
 
-  private static func attributes(ofMethod method: HTTPMethod) -> [Attribute] {
-    let label = MethodLabel.of(method.rawValue)
+  package static func attributes(ofMethod method: String) -> [Attribute] {
+    let label = MethodLabel.of(method)
     let known = Attribute("http.request.method", label)
     guard label == MethodLabel.other else { return [known] }
-    return [known, Attribute("http.request.method_original", String(method.rawValue.prefix(64)))]
+    return [known, Attribute("http.request.method_original", String(method.prefix(64)))]
   }
 
   private static func attributes(ofServer destination: Destination) -> [Attribute] {
@@ -74,7 +75,7 @@ extension Span {
 
   private static func attributes(of record: AttemptRecord) -> [Attribute] {
     let metrics = record.metrics
-    var attributes = attributes(ofMethod: record.method)
+    var attributes = attributes(ofMethod: record.method.rawValue)
     if let destination = record.destination {
       attributes += Self.attributes(ofServer: destination)
       attributes.append(Attribute("url.scheme", destination.scheme))

@@ -3,7 +3,7 @@ import WeirIO
 import WeirMetrics
 package import WeirOTLP
 
-/// Finished spans on their way from one thread, such as a worker's, to the exporter. What finds no room is dropped.
+/// Finished spans on their way to the exporter. What finds no room is dropped.
 ///
 /// Any thread may add; the exporter takes all at once, so that the lock is held for as long as a swap takes.
 package final class SpanBuffer: SpanSink {

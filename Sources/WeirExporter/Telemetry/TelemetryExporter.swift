@@ -92,7 +92,7 @@ package final class TelemetryExporter: Sendable {
     weak var exporter: SignalExporter?
   }
 
-  /// A new buffer for one thread's spans, such as a worker's; nil if no traces are exported. It stays with the exporter.
+  /// A new buffer for spans; nil if no traces are exported. It stays with the exporter.
   package func buffer() -> SpanBuffer? {
     room.map { room in
       let buffer = SpanBuffer(room)

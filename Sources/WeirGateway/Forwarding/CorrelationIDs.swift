@@ -53,10 +53,7 @@ final class CorrelationIDs {
   }
 
   /// The identifier of the trace, if somebody records it.
-  var shownTraceID: String? {
-    guard let trace, trace.isSampled || isRecorded else { return nil }
-    return trace.traceID
-  }
+  private(set) lazy var shownTraceID: String? = trace.flatMap { $0.isSampled || isRecorded ? $0.traceID : nil }
 }
 
 /// What a configuration says of requests' identifiers, prepared.

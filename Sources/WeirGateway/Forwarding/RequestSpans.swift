@@ -71,7 +71,7 @@ final class RequestSpans {
   }
 
   /// The identifier of the request's span: 16 lower-case hexadecimal digits.
-  var id: String { trace.child(parent: place.id).parentID }
+  private(set) lazy var id = trace.child(parent: place.id).parentID
 
   /// The position of an attempt in the trace, as its fields have it; nil if the attempt is not recorded.
   func context(of number: Int) -> TraceContext? {
@@ -202,9 +202,8 @@ extension RequestSpans {
 
   private func span(of ended: Ended) -> Span {
     let (attempt, report) = (ended.attempt, ended.report)
-    let method = SpanMethod(attempt.method)
     // A CONNECT only opens the way.
-    let name = attempt.method == "CONNECT" ? "connect" : method.name
+    let name = attempt.method == "CONNECT" ? "connect" : Span.name(of: attempt.method)
     var span = Span(name, .client, at: attempt.place, from: time(attempt.began), to: time(ended.time))
     span.parent = place.id
     span.flags = flags
@@ -212,7 +211,7 @@ extension RequestSpans {
     span.links = attempt.previous.map { [$0] } ?? []
     span.events = Span.Event.phases(report.phases, from: span.start, isBroken: report.statusCode == nil)
     span.attributes.reserveCapacity(14)
-    method.add(to: &span.attributes)
+    span.attributes += Span.attributes(ofMethod: attempt.method)
     if let destination = attempt.destination {
       span.attributes.append(Attribute("server.address", destination.host))
       span.attributes.append(Attribute("server.port", destination.port))
@@ -227,8 +226,8 @@ extension RequestSpans {
     if let status = report.statusCode { span.attributes.append(Attribute("http.response.status_code", status)) }
     if let address = report.remoteAddress { span.attributes.append(Attribute("network.peer.address", address)) }
     if let port = report.remotePort { span.attributes.append(Attribute("network.peer.port", port)) }
-    if let version = report.networkProtocolName.flatMap(Self.version(ofALPN:)) {
-      span.attributes.append(Attribute("network.protocol.version", version))
+    if let name = report.networkProtocolName {
+      span.attributes.append(Attribute("network.protocol.version", VersionLabel.of(name)))
     }
     if attempt.before > 0 { span.attributes.append(Attribute("http.request.resend_count", attempt.before)) }
     if let reason = attempt.reason { span.attributes.append(Attribute("weir.retry.reason", reason.rawValue)) }
@@ -258,17 +257,17 @@ extension RequestSpans {
       || settings.slow.map { now.seconds(since: began) >= $0 } ?? false
     guard isWanted else { return }
     let head = request.exchange.head
-    let method = SpanMethod(head.method)
-    let route = request.routeName
+    let (method, route) = (head.method, request.routeName)
+    let word = Span.name(of: method)
     var span = Span(
-      route.isEmpty ? method.name : "\(method.name) \(route)", .server, at: place, from: time(began), to: time(now))
+      route.isEmpty ? word : "\(word) \(route)", .server, at: place, from: time(began), to: time(now))
     span.parent = isRoot ? 0 : trace.parent
     span.hasRemoteParent = !isRoot
     span.flags = flags
     span.traceState = trace.traceState
     span.events = events
     span.attributes.reserveCapacity(14)
-    method.add(to: &span.attributes)
+    span.attributes += Span.attributes(ofMethod: method)
     span.attributes.append(Attribute("url.path", cut(request.shownPath)))
     span.attributes.append(Attribute("url.scheme", request.context.isSecure ? "https" : "http"))
     span.attributes.append(Attribute("network.protocol.version", request.isHTTP10 ? "1.0" : "1.1"))
@@ -289,8 +288,13 @@ extension RequestSpans {
     settings.sink.add([span] + ended.map(span(of:)) + waits)
   }
 
-  /// The beginning of a text that others have chosen: the queue of spans is bounded by their number alone.
-  private func cut(_ text: String) -> String { text.utf8.count <= 512 ? text : String(text.prefix(512)) }
+  /// The beginning of a text that others have chosen: the queue of spans is bounded by their number alone. Octets count, as
+  /// one character may have thousands of them.
+  private func cut(_ text: String) -> String {
+    text.utf8.count <= Self.longest ? text : String(decoding: text.utf8.prefix(Self.longest), as: UTF8.self)
+  }
+
+  private static let longest = 512
 
   /// Adds the host and port that a client has asked for.
   private func addServer(_ authority: String, isSecure: Bool, to attributes: inout [Attribute]) {
@@ -303,38 +307,9 @@ extension RequestSpans {
     attributes.append(Attribute("server.address", cut(String(host) ?? "")))
     attributes.append(Attribute("server.port", port ?? (isSecure ? 443 : 80)))
   }
-
-  /// The version of HTTP in the name that ALPN has for it.
-  private static func version(ofALPN name: String) -> String? {
-    switch name {
-    case "http/1.0": "1.0"
-    case "http/1.1": "1.1"
-    case "h2": "2"
-    default: nil
-    }
-  }
 }
 
 extension TraceContext {
   /// A span of the trace.
   func place(_ id: UInt64) -> Span.Place { Span.Place(high: high, low: low, id: id) }
-}
-
-/// A method as spans have it: an unknown one has a name that is known.
-struct SpanMethod {
-  private let method: String
-  private let isKnown: Bool
-
-  init(_ method: String) {
-    self.method = method
-    isKnown = KnownMethod(method) != .other
-  }
-
-  /// The span's name, or its first word.
-  var name: String { isKnown ? method : "HTTP" }
-
-  func add(to attributes: inout [Attribute]) {
-    attributes.append(Attribute("http.request.method", isKnown ? method : "_OTHER"))
-    if !isKnown { attributes.append(Attribute("http.request.method_original", String(method.prefix(64)))) }
-  }
 }

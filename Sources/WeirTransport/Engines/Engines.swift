@@ -26,7 +26,8 @@ package final class Engines {
     dialler.dial(spec, receiver: receiver)
   }
 
-  /// Starts a transfer; its delegate hears nothing before this call has returned.
+  /// Starts a transfer. Before this call has returned its delegate hears at most that the request leaves, which
+  /// ``TransferDelegate/transferHasSentBody(_:)`` says of one through a proxy.
   package func start(
     _ spec: consuming TransferSpec, headers: PreparedHeaders, delegate: any TransferDelegate
   ) -> any TransferHandle {

@@ -138,6 +138,12 @@ import WeirTransport
     #expect(eventually { bin.all.count == 2 })
     #expect(bin.request?.text("user_agent.original")?.count == 512 && bin.request?.text("url.path")?.count == 512)
     #expect(bin.attempts.first?.text("url.full")?.count == 512)
+    // One character, however many octets it has.
+    let marks = "e" + String(repeating: "\u{301}", count: 4000)
+    client.send("GET / HTTP/1.1\r\nHost: h\r\nUser-Agent: \(marks)\r\n\r\n")
+    #expect(client.response()?.status == 200)
+    #expect(eventually { bin.all.count == 4 })
+    #expect(bin.all.allSatisfy { $0.text("user_agent.original")?.utf8.count ?? 0 <= 520 })
   }
 
   @Test func whatReachesNobodyHasOneSpan() throws {
