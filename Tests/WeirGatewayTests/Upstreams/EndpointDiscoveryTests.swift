@@ -37,7 +37,7 @@ import WeirTestSupport
        {name: name, endpoints: ["localhost:\(server.port)"], resolve: {maximum: 1s}, check: {interval: 0.5s}}]
       """, mark: { files.mark($0) })
     #expect(await soon { count(rig, "other") == 1 && count(rig, "name") >= 1 })
-    #expect(files.waitingCount == 1)
+    #expect(await soon { files.waitingCount == 1 })
     try await turn(rig)
     _ = try directory.file("other.json", group("127.0.0.1", "127.0.0.2"))
     #expect(await soon { count(rig, "other") == 2 })
