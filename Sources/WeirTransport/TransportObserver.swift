@@ -8,14 +8,14 @@ package protocol TransportExchange: AnyObject {
   var path: String? { get }
   /// The observer of the exchange and its attempts.
   var observer: (any TransportObserver)? { get }
-  /// The identifier of the exchange's trace, if that is sampled.
-  var sampledTraceID: String? { get }
+  /// The exchange's trace, if that is sampled.
+  var sampledTrace: TraceContext? { get }
   /// The identifier of the exchange's span in that trace, if it is recorded.
-  var recordedSpanID: String? { get }
+  var recordedSpan: UInt64? { get }
 }
 
 extension TransportExchange {
-  package var recordedSpanID: String? { nil }
+  package var recordedSpan: UInt64? { nil }
 
   /// Nil when there was no URL.
   package var destination: Destination? { admission.state?.destination }

@@ -100,10 +100,10 @@ final class DestinationMetrics: Sendable {
   }
 
   /// - Parameters:
-  ///   - traceID: The request's trace, if it is sampled.
-  ///   - spanID: The request's span, if it is recorded.
+  ///   - trace: The request's trace, if it is sampled.
+  ///   - span: The request's span, if it is recorded.
   func settled(
-    method: String, outcome: RequestOutcome, seconds: Double, traceID: String? = nil, spanID: String? = nil
+    method: String, outcome: RequestOutcome, seconds: Double, trace: TraceContext? = nil, span: UInt64? = nil
   ) {
     guard let index = Self.outcomes.firstIndex(of: outcome) else { return }
     let duration =
@@ -112,7 +112,7 @@ final class DestinationMetrics: Sendable {
       case .cancelled: cancelled
       default: failed
       }
-    if let traceID { duration.observe(seconds, traceID: traceID, spanID: spanID) } else { duration.observe(seconds) }
+    if let trace { duration.observe(seconds, trace, span: span) } else { duration.observe(seconds) }
     // Counted last, because the code that waits to forget the destination waits for this count.
     series(of: method).settled[index].add()
   }

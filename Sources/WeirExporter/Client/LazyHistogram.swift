@@ -23,11 +23,11 @@ final class LazyHistogram: Sendable {
   }
 
   /// Observes a value of a trace that is sampled.
-  func observe(_ value: Double, traceID: String, spanID: String? = nil) {
+  func observe(_ value: Double, _ trace: TraceContext, span: UInt64?) {
     guard let known = reference(address.load(ordering: .acquiring)) else {
-      return make { $0.observe(value, traceID: traceID, spanID: spanID) }
+      return make { $0.observe(value, trace: (trace.high, trace.low), span: span) }
     }
-    known._withUnsafeGuaranteedRef { Histogram($0).observe(value, traceID: traceID, spanID: spanID) }
+    known._withUnsafeGuaranteedRef { Histogram($0).observe(value, trace: (trace.high, trace.low), span: span) }
   }
 
   private func reference(_ address: UInt) -> Unmanaged<Series>? {

@@ -184,7 +184,7 @@ extension MetricsMonitor: SharedTransportObserver {
     if recent.isOn { note(exchange, end) }
     metrics.settled(
       method: MethodLabel.of(exchange.method), outcome: end.outcome, seconds: end.duration,
-      traceID: exchange.sampledTraceID, spanID: exchange.recordedSpanID)
+      trace: exchange.sampledTrace, span: exchange.recordedSpan)
   }
 
   private func note(_ exchange: any TransportExchange, _ end: ExchangeEnd) {
@@ -200,7 +200,7 @@ extension MetricsMonitor: SharedTransportObserver {
     request.outcome = end.outcome.rawValue
     request.seconds = end.duration
     request.attempts = end.attempts
-    request.traceID = exchange.sampledTraceID
+    request.traceID = exchange.sampledTrace?.traceID
     if end.isDestinationsFault { recent.noteFailure(request) }
     if isSlow { recent.noteSlow(request) }
   }

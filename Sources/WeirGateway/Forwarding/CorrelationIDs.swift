@@ -52,8 +52,8 @@ final class CorrelationIDs {
     (1...RequestIDSettings.longest).contains(value.count) && value.allSatisfy { $0 > 0x20 && $0 < 0x7f }
   }
 
-  /// The identifier of the trace, if somebody records it.
-  private(set) lazy var shownTraceID: String? = trace.flatMap { $0.isSampled || isRecorded ? $0.traceID : nil }
+  /// The trace, if somebody records it.
+  var shownTrace: TraceContext? { trace.flatMap { $0.isSampled || isRecorded ? $0 : nil } }
 }
 
 /// What a configuration says of requests' identifiers, prepared.

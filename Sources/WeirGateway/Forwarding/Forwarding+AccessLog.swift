@@ -36,7 +36,7 @@ extension Forwarding {
     facts.user = user ?? []
     if let ids {
       facts.traceID = ids.trace?.traceIDOctets ?? []
-      facts.spanID = recordedSpanID ?? ""
+      facts.spanID = ids.isRecorded ? spans?.idText ?? "" : ""
       facts.requestID = ids.requestID
     }
     clientText.withUnsafeBytes { client in

@@ -105,7 +105,7 @@ extension Forwarding {
       SeriesCache.Key(
         route: route, method: knownMethod, isHTTP10: isHTTP10, isSecure: context.isSecure, status: status,
         outcome: outcome),
-      seconds: measured, traceID: ids?.shownTraceID, spanID: recordedSpanID)
+      seconds: measured, trace: ids?.shownTrace, span: recordedSpan)
     noteRecent(outcome, seconds, measured)
     // A fixed response in place of a failure was logged as that (``fallsBack(from:as:)``).
     if isFailure, outcome != .answered, outcome != .answeredByRoute, !outcome.isOwnRefusal {
@@ -143,7 +143,7 @@ extension Forwarding {
         kind: .init(route: routeName, status: status, outcome: outcome.label), method: exchange.head.method,
         upstream: upstream?.authority ?? "", endpoint: admission.lastEndpoint,
         seconds: MonotonicTime.now.seconds(since: began), attempts: tally.started, error: errorLabel, text: text,
-        traceID: ids?.trace?.traceID, spanID: spans?.id))
+        traceID: ids?.trace?.traceID, spanID: spans?.idText))
   }
 
   /// Logs the request without its query and header fields, since they may hold secrets.

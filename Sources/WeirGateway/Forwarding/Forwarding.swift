@@ -223,9 +223,9 @@ final class Forwarding {
 
   var observer: (any TransportObserver)? { spans ?? plan.observer }
 
-  var sampledTraceID: String? { ids?.shownTraceID }
+  var sampledTrace: TraceContext? { ids?.shownTrace }
 
-  var recordedSpanID: String? { ids?.isRecorded == true ? spans?.id : nil }
+  var recordedSpan: UInt64? { ids?.isRecorded == true ? spans?.id : nil }
 
   // MARK: The beginning and the end
 

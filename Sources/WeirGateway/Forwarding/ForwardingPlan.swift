@@ -252,13 +252,13 @@ final class ActivePlan {
   }
 
   /// - Parameters:
-  ///   - traceID: The trace of the request, if it is sampled.
-  ///   - spanID: The span of the request, if it is recorded.
-  func ended(_ key: SeriesCache.Key, seconds: Double, traceID: String? = nil, spanID: String? = nil) {
+  ///   - trace: The trace of the request, if it is sampled.
+  ///   - span: The span of the request, if it is recorded.
+  func ended(_ key: SeriesCache.Key, seconds: Double, trace: TraceContext? = nil, span: UInt64? = nil) {
     cache.active(key.method, isSecure: key.isSecure).decrement()
     let series = cache.series(key)
-    if let traceID {
-      series.duration.observe(seconds, traceID: traceID, spanID: spanID)
+    if let trace {
+      series.duration.observe(seconds, trace: (trace.high, trace.low), span: span)
     } else {
       series.duration.observe(seconds)
     }

@@ -70,8 +70,11 @@ final class RequestSpans {
     place = trace.place(isRoot ? trace.parent : plan.traceIDs.parent())
   }
 
-  /// The identifier of the request's span: 16 lower-case hexadecimal digits.
-  private(set) lazy var id = trace.child(parent: place.id).parentID
+  /// The identifier of the request's span.
+  var id: UInt64 { place.id }
+
+  /// The same: 16 lower-case hexadecimal digits.
+  var idText: String { trace.child(parent: place.id).parentID }
 
   /// The position of an attempt in the trace, as its fields have it; nil if the attempt is not recorded.
   func context(of number: Int) -> TraceContext? {

@@ -72,12 +72,13 @@ struct TextEncoder {
       total &+= histogram.series.slab.load(index)
       let exemplar = exemplars.isEmpty ? nil : exemplars[index]
       let room = pieces.bucket.open.count + labels.count + pieces.bounds[index].count + LineWriter.number + 1
-      var line = page.writer(room: room + (exemplar?.room ?? 0))
+      let reference = exemplar?.labels ?? []
+      var line = page.writer(room: room + reference.count + 2 * LineWriter.number + 16)
       line.put(pieces.bucket.open)
       line.put(padded: labels)
       pieces.bounds[index].withBytes { line.put(padded: UnsafeRawBufferPointer(rebasing: $0[skip...])) }
       line.put(total)
-      if let exemplar { put(exemplar, &line) }
+      if let exemplar { put(exemplar, reference, &line) }
       line.put(UInt8(ascii: "\n"))
       page.take(line)
     }
@@ -88,9 +89,9 @@ struct TextEncoder {
     if created { line(pieces.created, labels, &page) { $0.put(histogram.series.created) } }
   }
 
-  private func put(_ exemplar: Exemplar, _ line: inout LineWriter) {
+  private func put(_ exemplar: Exemplar, _ labels: [UInt8], _ line: inout LineWriter) {
     line.put(" # {".utf8)
-    line.put(exemplar.labels)
+    line.put(labels)
     line.put("} ".utf8)
     line.put(exemplar.value)
     line.put(UInt8(ascii: " "))
@@ -115,13 +116,6 @@ struct TextEncoder {
     put(&line)
     line.put(UInt8(ascii: "\n"))
     page.take(line)
-  }
-}
-
-extension Exemplar {
-  /// The most bytes that the exemplar takes on its line.
-  var room: Int {
-    labels.count + 2 * LineWriter.number + 16
   }
 }
 

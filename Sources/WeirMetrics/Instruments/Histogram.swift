@@ -40,21 +40,25 @@ public struct Histogram: Instrument {
   /// than 128 characters (the limit of OpenMetrics); or the exemplars are being read at that moment.
   public func observe(_ value: Double, exemplar: KeyValuePairs<String, String>) {
     observe(value)
-    guard value.isFinite, let labels = Exemplar.render(exemplar) else { return }
+    if value.isFinite, let labels = Exemplar.render(exemplar) { keep(value, .labels(labels)) }
+  }
+
+  /// Counts one observation with the exemplar `trace_id`, and `span_id` if there is a span. The text is made when it is
+  /// read.
+  package func observe(_ value: Double, trace: (high: UInt64, low: UInt64), span: UInt64?) {
+    observe(value)
+    if value.isFinite { keep(value, .trace(high: trace.high, low: trace.low, span: span)) }
+  }
+
+  private func keep(_ value: Double, _ reference: Exemplar.Reference) {
     let store = series.exemplars.load() ?? series.exemplars.storeIfNil(ExemplarStore(count: boundCount + 1))
-    let exemplar = Exemplar(labels: labels, value: value, timestamp: series.tally.clock.now())
+    let exemplar = Exemplar(reference: reference, value: value, timestamp: series.tally.clock.now())
     store.keep(exemplar, bucket: bucket(of: value))
   }
 
   /// Counts one observation with the exemplar `trace_id`.
   public func observe(_ value: Double, traceID: String) {
     observe(value, exemplar: ["trace_id": traceID])
-  }
-
-  /// Counts one observation with the exemplar `trace_id`, and `span_id` if there is a span.
-  public func observe(_ value: Double, traceID: String, spanID: String?) {
-    guard let spanID else { return observe(value, traceID: traceID) }
-    observe(value, exemplar: ["trace_id": traceID, "span_id": spanID])
   }
 
   /// The counts so far.
@@ -127,11 +131,27 @@ public struct HistogramSnapshot: Sendable, Equatable {
 
 /// One observation with a reference to its trace (OpenMetrics 1.0, "Exemplars").
 package struct Exemplar: Sendable, Equatable {
-  /// The label set as the page shows it, without braces.
-  let labels: [UInt8]
+  package enum Reference: Sendable, Equatable {
+    /// The label set as the page shows it, without braces.
+    case labels([UInt8])
+    /// The labels `trace_id`, and `span_id` if there is a span.
+    case trace(high: UInt64, low: UInt64, span: UInt64?)
+  }
+
+  package let reference: Reference
   package let value: Double
   /// Seconds since 1970.
   package let timestamp: Double
+
+  /// The label set as the page shows it, without braces.
+  var labels: [UInt8] {
+    switch reference {
+    case .labels(let labels): labels
+    case .trace(let high, let low, let span):
+      Array("trace_id=\"\(high.hexadecimal)\(low.hexadecimal)\"".utf8)
+        + Array(span.map { ",span_id=\"\($0.hexadecimal)\"" }?.utf8 ?? "".utf8)
+    }
+  }
 
   /// Passes each label's name and value to `body`, in their order.
   package func forEachLabel(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void) {
@@ -156,6 +176,14 @@ package struct Exemplar: Sendable, Equatable {
   /// lexer takes for the end.
   private static func isTrap(_ byte: UInt8) -> Bool {
     byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "{") || byte == UInt8(ascii: "}") || byte == 0
+  }
+}
+
+extension UInt64 {
+  /// 16 lower-case digits.
+  fileprivate var hexadecimal: String {
+    let digits = String(self, radix: 16)
+    return String(repeating: "0", count: 16 - digits.utf8.count) + digits
   }
 }
 

@@ -157,6 +157,11 @@ extension Exemplar {
   fileprivate func write(to writer: inout some MessageWriter & ~Copyable) {
     writer.fixed64(2, "timeUnixNano", timestamp.nanoseconds)
     writer.double(3, "asDouble", value)
+    if case .trace(let high, let low, let span) = reference {
+      writer.identifier(5, "traceId", high, low)
+      if let span { writer.identifier(4, "spanId", span) }
+      return
+    }
     forEachLabel { name, value in
       switch Identifier(name, value) {
       case .trace(let high, let low): writer.identifier(5, "traceId", high, low)

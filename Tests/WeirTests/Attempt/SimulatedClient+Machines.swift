@@ -6,7 +6,7 @@ extension AttemptMachineSimulationTests.Client {
   var observer: (any TransportObserver)? { nil }
   var method: String? { nil }
   var path: String? { nil }
-  var sampledTraceID: String? { nil }
+  var sampledTrace: TraceContext? { nil }
 
   var machine: ExchangeMachine { request.exchange }
   func change<Answer>(_ input: (inout ExchangeMachine) -> Answer) -> Answer { request.change(input) }

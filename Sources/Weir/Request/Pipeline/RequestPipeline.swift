@@ -65,9 +65,9 @@ final class RequestPipeline {
   /// The session's core, which tells the request's monitors; nil if the request has none.
   var observer: (any TransportObserver)? { monitors.isEmpty ? nil : core }
 
-  var sampledTraceID: String? {
+  var sampledTrace: TraceContext? {
     guard let trace = trace?.context ?? request.trace, trace.isSampled else { return nil }
-    return trace.traceID
+    return trace
   }
 
   /// Whether any monitor wants these events; check this before preparing one.
