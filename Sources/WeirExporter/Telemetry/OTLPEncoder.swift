@@ -21,7 +21,7 @@ struct OTLPEncoder: TelemetryEncoder {
 
   var contentType: String { encoding.contentType }
 
-  func message(of spans: [Span], resource: [Attribute]) -> [UInt8] {
+  func message(of spans: [[Span]], resource: [Attribute]) -> [UInt8] {
     TracesMessage(spans, of: Resource(resource), by: scope).encoded(as: encoding)
   }
 

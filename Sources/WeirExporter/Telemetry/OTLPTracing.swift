@@ -39,7 +39,7 @@ public final class OTLPTracing: InlineEventMonitor {
     settings.traces.endpoint = endpoint
     settings.resource = resource
     let exporter = try TelemetryExporter(settings, of: registry)
-    self.init(sink: exporter.buffer() ?? NoSpans(), sampler: sampler, exporter: exporter)
+    self.init(sink: exporter.spans ?? NoSpans(), sampler: sampler, exporter: exporter)
   }
 
   init(sink: any SpanSink, sampler: TraceSampler = TraceSampler(), exporter: TelemetryExporter? = nil) {

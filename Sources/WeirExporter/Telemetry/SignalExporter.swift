@@ -56,13 +56,13 @@ final class SignalExporter {
     var waiting = 0
     // While an export is under way, what waits stays where it is.
     if case .spans(let queue) = source, !machine.isUnderWay {
-      waiting = queue.collect()
+      waiting = queue.waitingCount
       tell(notices.note(.dropped, queue.takeLosses(), "they found no room in the queue", at: now))
     }
     let step = machine.step(waiting: waiting, at: now)
     // A batch that can't go is not told of again, by each span that comes.
     if case .spans(let queue) = source, step == .export || !machine.isUnderWay && waiting < queue.batch {
-      queue.room.listen()
+      queue.listen()
     }
     switch step {
     case .export: export(at: now)
@@ -100,7 +100,7 @@ final class SignalExporter {
     switch source {
     case .spans(let queue):
       let spans = queue.next()
-      underWay = spans.count
+      underWay = spans.reduce(0) { $0 + $1.count }
       body = encoder.message(of: spans, resource: parts.resource)
     case .metrics: body = encoder.message(ofMetrics: parts.resource)
     }
@@ -134,7 +134,7 @@ final class SignalExporter {
       drop(machine.isCancelled ? .shutdown : .failed)
       ending = .failed(retryAfter: retryAfter)
     }
-    if case .spans(let queue) = source { queue.room.leave(underWay) }
+    if case .spans(let queue) = source { queue.leave(underWay) }
     underWay = 0
     if let text = outcome.text {
       tell(notices.note(.trouble, 1, text, at: now))

@@ -5,8 +5,8 @@ package protocol TelemetryEncoder: Sendable {
   /// The media type of messages.
   var contentType: String { get }
 
-  /// A message with spans of one resource.
-  func message(of spans: [Span], resource: [Attribute]) -> [UInt8]
+  /// A message with the spans of all lists, which are of one resource.
+  func message(of spans: [[Span]], resource: [Attribute]) -> [UInt8]
 
   /// A message with the present values of all metrics. It runs the registry's collectors on the calling thread.
   func message(ofMetrics resource: [Attribute]) -> [UInt8]

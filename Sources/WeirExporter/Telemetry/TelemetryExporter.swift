@@ -27,8 +27,8 @@ package final class TelemetryExporter: Sendable {
 
   private let signals: LoopBound<[SignalExporter]>
   private let sessions: [Session]
-  private let room: SpanRoom?
-  private let buffers = SpanBuffers()
+  /// Takes spans; nil if no traces are exported.
+  package let spans: SpanQueue?
 
   /// Begins to export.
   ///
@@ -48,7 +48,7 @@ package final class TelemetryExporter: Sendable {
     let table = DestinationTable()
     var exporters: [SignalExporter] = []
     var sessions: [Session] = []
-    var room: SpanRoom?
+    var queue: SpanQueue?
     let bell = LoopBound(Bell(), on: loop)
     for signal in TelemetrySignal.allCases {
       guard let url = settings.url(of: signal) else { continue }
@@ -59,20 +59,20 @@ package final class TelemetryExporter: Sendable {
       sessions.append(session)
       var source = SignalExporter.Source.metrics
       if signal == .traces {
-        let made = SpanRoom(
+        let made = SpanQueue(
           limit: settings.queue, batch: settings.batch, dropped: metrics.dropped(.traces, .queueFull),
           late: metrics.dropped(.traces, .shutdown)
         ) { bell.loop.post { bell.value.exporter?.look() } }
-        room = made
-        source = .spans(SpanQueue(made, buffers, batch: settings.batch))
+        queue = made
+        source = .spans(made)
       }
       let encoder: any TelemetryEncoder =
         encoder?(signal) ?? OTLPEncoder(settings[signal].endpoint.encoding, of: registry)
       exporters.append(SignalExporter(signal, to: url, settings[signal], by: encoder, session, source, parts))
     }
-    (self.sessions, self.room) = (sessions, room)
+    (self.sessions, spans) = (sessions, queue)
     signals = LoopBound(exporters, on: loop)
-    if let room { metrics.show(room) }
+    if let queue { metrics.show(queue) }
     loop.post { [signals] in
       for signal in signals.value {
         if signal.signal == .traces { bell.value.exporter = signal }
@@ -90,15 +90,6 @@ package final class TelemetryExporter: Sendable {
   /// Tells the exporter of spans that a batch waits.
   private struct Bell {
     weak var exporter: SignalExporter?
-  }
-
-  /// A new buffer for spans; nil if no traces are exported. It stays with the exporter.
-  package func buffer() -> SpanBuffer? {
-    room.map { room in
-      let buffer = SpanBuffer(room)
-      buffers.add(buffer)
-      return buffer
-    }
   }
 
   /// Exports what waits, and takes nothing more. Returns once that is done, or after so many seconds.

@@ -47,7 +47,7 @@ package final class TelemetryMetrics: Sendable {
     dropped.with(signal.rawValue, reason.rawValue)
   }
 
-  func show(_ room: SpanRoom) { queues.add(room) }
+  func show(_ queue: SpanQueue) { queues.add(queue) }
 }
 
 /// Shows how many spans the exporters of a registry keep.
@@ -55,24 +55,24 @@ private final class SpanQueues: Collector {
   static let name = "weir_telemetry_queue"
 
   private struct Known {
-    weak var room: SpanRoom?
+    weak var queue: SpanQueue?
   }
 
-  private let rooms = Mutex<[Known]>([])
+  private let queues = Mutex<[Known]>([])
 
   var metrics: [CollectedMetric] {
     [CollectedMetric(Self.name, help: "Spans that wait for an export, or are being exported.", kind: .gauge)]
   }
 
-  func add(_ room: SpanRoom) {
-    rooms.withLock { rooms in
-      rooms.removeAll { $0.room == nil }
-      rooms.append(Known(room: room))
+  func add(_ queue: SpanQueue) {
+    queues.withLock { queues in
+      queues.removeAll { $0.queue == nil }
+      queues.append(Known(queue: queue))
     }
   }
 
   func collect(into samples: inout CollectedSamples) {
-    let present = rooms.withLock { $0.compactMap(\.room) }
+    let present = queues.withLock { $0.compactMap(\.queue) }
     if !present.isEmpty { samples.set(Self.name, Double(present.reduce(0) { $0 + $1.count })) }
   }
 }

@@ -288,7 +288,12 @@ extension RequestSpans {
       let label = request.errorLabel
       span.attributes.append(Attribute("error.type", label.isEmpty ? failure : label))
     }
-    settings.sink.add([span] + ended.map(span(of:)) + waits)
+    var spans: [Span] = []
+    spans.reserveCapacity(1 + ended.count + waits.count)
+    spans.append(span)
+    for attempt in ended { spans.append(self.span(of: attempt)) }
+    spans += waits
+    settings.sink.add(spans)
   }
 
   /// The beginning of a text that others have chosen: the queue of spans is bounded by their number alone. Octets count, as

@@ -53,7 +53,7 @@ final class GatewayExport: Sendable {
       return present?.exporter
     }
     if change.exporter === before { return }
-    relay.lead(to: change.exporter?.buffer())
+    relay.lead(to: change.exporter?.spans)
     guard let before else { return }
     ending.withLock { $0.append(Task { await before.finish(within: 5) }) }
   }
@@ -67,11 +67,11 @@ final class GatewayExport: Sendable {
 
 /// Leads the spans of all configurations' requests to the present exporter: a request may end after its configuration has.
 private final class SpanRelay: SpanSink {
-  private let buffer = Mutex<SpanBuffer?>(nil)
+  private let queue = Mutex<SpanQueue?>(nil)
 
-  func lead(to next: SpanBuffer?) { buffer.withLock { $0 = next } }
+  func lead(to next: SpanQueue?) { queue.withLock { $0 = next } }
 
-  func add(_ spans: [Span]) { buffer.withLock { $0 }?.add(spans) }
+  func add(_ spans: [Span]) { queue.withLock { $0 }?.add(spans) }
 }
 
 extension TelemetryExporter {

@@ -3,18 +3,19 @@ package struct TracesMessage: ExportRequest {
   static let lists: (resource: StaticString, scope: StaticString, items: StaticString) =
     ("resourceSpans", "scopeSpans", "spans")
 
-  package let spans: [Span]
+  /// In the lists in which they came.
+  package let spans: [[Span]]
   package let resource: Resource
   package let scope: Scope
 
-  package init(_ spans: [Span], of resource: Resource, by scope: Scope) {
+  package init(_ spans: [[Span]], of resource: Resource, by scope: Scope) {
     (self.spans, self.resource, self.scope) = (spans, resource, scope)
   }
 
   package func encoded(as encoding: MessageEncoding) -> [UInt8] { encode(as: encoding) }
 
   func writeItems(to list: inout some MessageWriter & ~Copyable) {
-    for span in spans { list.element(2) { span.write(to: &$0) } }
+    for spans in spans { for span in spans { list.element(2) { span.write(to: &$0) } } }
   }
 }
 

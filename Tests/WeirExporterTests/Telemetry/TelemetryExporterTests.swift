@@ -28,15 +28,14 @@ import WeirTestSupport
   @Test func spansGoInBatchesAndTheRestAtTheEnd() async throws {
     let server = try Self.collector()
     let rig = try TelemetryRig(to: server.url) { $0.traces.interval = 3600 }
-    let (first, second) = (try rig.buffer(), try rig.buffer())
-    first.add(Span.samples(700))
-    second.add(Span.samples(500))
+    let queue = try rig.spans()
+    for _ in 0..<600 { queue.add(Span.samples(2)) }
     try await eventually("two batches are there") { rig.exported(.success) == 2 }
     #expect(rig.waiting == 176)
     await rig.exporter.finish(within: 10)
     #expect(Self.counts(server) == [512, 512, 176])
     #expect(rig.waiting == 0 && rig.exported(.success) == 3)
-    first.add(Span.samples(3))
+    queue.add(Span.samples(3))
     #expect(rig.dropped(.shutdown) == 3)
     #expect(server.receivedText().contains("POST /v1/traces HTTP/1.1\r\n"))
     #expect(rig.notices.isEmpty)
@@ -45,9 +44,9 @@ import WeirTestSupport
   @Test func spansGoWhenTheyAreDue() async throws {
     let server = try Self.collector()
     let rig = try TelemetryRig(to: server.url) { $0.traces.interval = 0.02 }
-    let buffer = try rig.buffer()
+    let queue = try rig.spans()
     for count in 1...3 {
-      buffer.add(Span.samples(count))
+      queue.add(Span.samples(count))
       try await eventually("they are sent") { rig.waiting == 0 }
     }
     #expect(Self.counts(server).reduce(0, +) == 6)
@@ -60,7 +59,7 @@ import WeirTestSupport
       $0.traces.endpoint.compression = .gzip
       $0.traces.ownURL = server.url + "own?a=b"
     }
-    try rig.buffer().add(Span.samples(1))
+    try rig.spans().add(Span.samples(1))
     await rig.exporter.finish(within: 10)
     let text = server.receivedText()
     #expect(text.hasPrefix("POST /own?a=b HTTP/1.1\r\n"))
@@ -73,11 +72,11 @@ import WeirTestSupport
   @Test func aRefusalLosesItsBatchAlone() async throws {
     let server = try Self.collector("HTTP/1.1 400 Bad\r\nContent-Length: 3\r\n\r\nbad")
     let rig = try TelemetryRig(to: server.url) { ($0.batch, $0.traces.interval) = (10, 3600) }
-    let buffer = try rig.buffer()
-    buffer.add(Span.samples(10))
+    let queue = try rig.spans()
+    queue.add(Span.samples(10))
     try await eventually("it is refused") { rig.exported(.refused) == 1 }
     #expect(rig.dropped(.refused) == 10)
-    buffer.add(Span.samples(10))
+    queue.add(Span.samples(10))
     try await eventually("the next one is taken") { rig.exported(.success) == 1 }
     #expect(rig.notices.map(\.kind) == [.trouble, .recovered])
     #expect(rig.notices.first?.text == "the collector answered 400: bad")
@@ -86,7 +85,7 @@ import WeirTestSupport
   @Test(arguments: [429, 502, 503, 504]) func whatMayBeRepeatedIs(status: Int) async throws {
     let server = try Self.collector("HTTP/1.1 \(status) X\r\nRetry-After: 0.01\r\nContent-Length: 0\r\n\r\n")
     let rig = try TelemetryRig(to: server.url)
-    try rig.buffer().add(Span.samples(2))
+    try rig.spans().add(Span.samples(2))
     await rig.exporter.finish(within: 20)
     #expect(Self.counts(server) == [2, 2])
     #expect(rig.exported(.success) == 1 && rig.exported(.failed) == 0)
@@ -95,10 +94,10 @@ import WeirTestSupport
   @Test func aLongPauseIsKept() async throws {
     let server = try Self.collector("HTTP/1.1 429 X\r\nRetry-After: 60\r\nContent-Length: 0\r\n\r\n")
     let rig = try TelemetryRig(to: server.url) { ($0.batch, $0.traces.timeout) = (10, 5) }
-    let buffer = try rig.buffer()
-    buffer.add(Span.samples(10))
+    let queue = try rig.spans()
+    queue.add(Span.samples(10))
     try await eventually("it has failed") { rig.exported(.failed) == 1 }
-    buffer.add(Span.samples(10))
+    queue.add(Span.samples(10))
     await rig.exporter.finish(within: 5)
     #expect(Self.counts(server) == [10])
     #expect(rig.dropped(.failed) == 10 && rig.dropped(.shutdown) == 10 && rig.waiting == 0)
@@ -107,7 +106,7 @@ import WeirTestSupport
   @Test func partialSuccessIsCounted() async throws {
     let server = try Self.collector(okResponse("rejected 3"))
     let rig = try TelemetryRig(to: server.url)
-    try rig.buffer().add(Span.samples(5))
+    try rig.spans().add(Span.samples(5))
     await rig.exporter.finish(within: 10)
     #expect(rig.exported(.partial) == 1 && rig.dropped(.rejected) == 3)
     #expect(rig.notices.first?.text == "the collector has not taken 3 of them: rejected 3")
@@ -116,7 +115,7 @@ import WeirTestSupport
   @Test func halfABodyIsAnAnswer() async throws {
     let server = try ScriptedServer(Script(.request, .send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")))
     let rig = try TelemetryRig(to: server.url)
-    try rig.buffer().add(Span.samples(5))
+    try rig.spans().add(Span.samples(5))
     await rig.exporter.finish(within: 10)
     #expect(rig.exported(.success) == 1)
     #expect(Self.counts(server) == [5])
@@ -129,12 +128,12 @@ import WeirTestSupport
       $0.traces.endpoint.timeout = 60
       $0.traces.timeout = 1
     }
-    let buffer = try rig.buffer()
+    let queue = try rig.spans()
     var made = 10
-    buffer.add(Span.samples(made))
+    queue.add(Span.samples(made))
     try await eventually("the collector has the first message") { server.receivedText().contains("spans=10;") }
     while rig.dropped(.queueFull) < 1000 {
-      buffer.add(Span.samples(50))
+      queue.add(Span.samples(50))
       made += 50
       #expect(rig.waiting <= 100)
     }
@@ -149,8 +148,8 @@ import WeirTestSupport
 
   @Test func nobodyListens() async throws {
     let rig = try TelemetryRig(to: "http://127.0.0.1:1") { ($0.batch, $0.traces.timeout) = (10, 0.2) }
-    let buffer = try rig.buffer()
-    buffer.add(Span.samples(10))
+    let queue = try rig.spans()
+    queue.add(Span.samples(10))
     try await eventually("it has failed") { rig.exported(.failed) == 1 }
     #expect(rig.dropped(.failed) == 10)
     #expect(rig.notices.map(\.kind) == [.trouble])
@@ -159,7 +158,7 @@ import WeirTestSupport
   @Test func theEndComesInTime() async throws {
     let server = try BlackHole()
     let rig = try TelemetryRig(to: server.url) { $0.batch = 10 }
-    try rig.buffer().add(Span.samples(25))
+    try rig.spans().add(Span.samples(25))
     try await eventually("the first message is there") { server.connectionCount == 1 }
     await rig.exporter.finish(within: 0.1)
     #expect(rig.dropped(.shutdown) == 25 && rig.waiting == 0)
@@ -169,7 +168,7 @@ import WeirTestSupport
   @Test func metricsGoAgainAndAgainAndAtTheEnd() async throws {
     let server = try Self.collector("HTTP/1.1 400 X\r\nContent-Length: 0\r\n\r\n")
     let rig = try TelemetryRig(to: server.url, signal: .metrics) { $0.metrics.interval = 0.02 }
-    #expect(rig.exporter.buffer() == nil)
+    #expect(rig.exporter.spans == nil)
     try await eventually("some are taken") { rig.exported(.success, .metrics) >= 2 }
     #expect(rig.exported(.refused, .metrics) == 1)
     await rig.exporter.finish(within: 10)
@@ -179,7 +178,7 @@ import WeirTestSupport
   @Test func anExporterThatIsGoneSendsNothing() async throws {
     let server = try BlackHole()
     var rig: TelemetryRig? = try TelemetryRig(to: server.url) { $0.batch = 10 }
-    try rig?.buffer().add(Span.samples(10))
+    try rig?.spans().add(Span.samples(10))
     try await eventually("the message is there") { server.connectionCount == 1 }
     rig = nil
     try await eventually("its connection is closed") { server.closedByClientCount == 1 }

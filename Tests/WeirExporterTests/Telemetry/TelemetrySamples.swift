@@ -12,7 +12,9 @@ import WeirTestSupport
 struct CountingEncoder: TelemetryEncoder {
   let contentType = "application/x-counts"
 
-  func message(of spans: [Span], resource: [Attribute]) -> [UInt8] { Array("spans=\(spans.count);".utf8) }
+  func message(of spans: [[Span]], resource: [Attribute]) -> [UInt8] {
+    Array("spans=\(spans.reduce(0) { $0 + $1.count });".utf8)
+  }
 
   func message(ofMetrics resource: [Attribute]) -> [UInt8] { Array("metrics;".utf8) }
 
@@ -49,7 +51,7 @@ struct TelemetryRig {
 
   var notices: [TelemetryNotice] { notes.all.withLock { $0 } }
 
-  func buffer() throws -> SpanBuffer { try #require(exporter.buffer()) }
+  func spans() throws -> SpanQueue { try #require(exporter.spans) }
 
   private func value(_ start: String) -> Int {
     var page = ExpositionPage()

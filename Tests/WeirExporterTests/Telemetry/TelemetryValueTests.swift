@@ -64,32 +64,36 @@ import WeirOTLP
   }
 }
 
-@Suite struct SpanBufferTests {
+@Suite struct SpanQueueTests {
   @Test func whatFindsNoRoomIsCounted() throws {
     let registry = Registry()
     let dropped = try registry.counter("dropped_total", help: "")
     let late = try registry.counter("late_total", help: "")
     let rings = try registry.counter("rings_total", help: "")
-    let room = SpanRoom(limit: 5, batch: 3, dropped: dropped, late: late) { rings.increment() }
-    let buffers = SpanBuffers()
-    let (first, second) = (SpanBuffer(room), SpanBuffer(room))
-    buffers.add(first)
-    buffers.add(second)
-    let queue = SpanQueue(room, buffers, batch: 3)
-    first.add(Span.samples(2))
+    let queue = SpanQueue(limit: 5, batch: 3, dropped: dropped, late: late) { rings.increment() }
+    queue.add(Span.samples(2))
     #expect(rings.value == 0)
-    second.add(Span.samples(2))
-    second.add(Span.samples(2))
-    #expect(rings.value == 1 && dropped.value == 1 && room.count == 5 && queue.takeLosses() == 1)
-    #expect(queue.collect() == 5 && queue.next().count == 3 && queue.collect() == 2)
+    queue.add(Span.samples(2))
+    queue.add(Span.samples(2))
+    #expect(rings.value == 1 && dropped.value == 1 && queue.count == 5 && queue.takeLosses() == 1)
+    #expect(queue.waitingCount == 5 && queue.next().map(\.count) == [2] && queue.waitingCount == 3)
     // Those under way count until they have left.
-    first.add(Span.samples(1))
+    queue.add(Span.samples(1))
     #expect(dropped.value == 2 && queue.takeLosses() == 1)
-    room.leave(3)
-    room.listen()
-    first.add(Span.samples(2))
-    #expect(rings.value == 2 && queue.close() == 4 && room.count == 0)
-    first.add(Span.samples(1))
-    #expect(late.value == 1 && room.count == 0)
+    queue.leave(2)
+    queue.listen()
+    queue.add(Span.samples(2))
+    #expect(rings.value == 2 && queue.close() == 5 && queue.count == 0 && queue.waitingCount == 0)
+    queue.add(Span.samples(1))
+    #expect(late.value == 1 && queue.count == 0)
+  }
+
+  @Test func aBatchHasWholeListsUnlessOneIsLonger() throws {
+    let spare = try Registry().counter("spare_total", help: "")
+    let queue = SpanQueue(limit: 100, batch: 3, dropped: spare, late: spare) {}
+    for count in [1, 2, 2, 2, 7, 1] { queue.add(Span.samples(count)) }
+    var batches: [[Int]] = []
+    while queue.waitingCount > 0 { batches.append(queue.next().map(\.count)) }
+    #expect(batches == [[1, 2], [2], [2], [3], [3], [1, 1]] && queue.next().isEmpty)
   }
 }

@@ -51,7 +51,7 @@ import WeirOTLP
     """#
 
   @Test func theLeastSpanAsProtobuf() {
-    let message = TracesMessage([least], of: Resource(), by: Scope("weir"))
+    let message = TracesMessage([[least]], of: Resource(), by: Scope("weir"))
     let expected = """
       0a49 0a00 1245 0a06 0a0477656972 123b
       0a10 0000000000000001 0000000000000002 1208 0000000000000003 2a03474554 3003
@@ -62,7 +62,7 @@ import WeirOTLP
 
   @Test func spansAsJSON() {
     let resource = Resource([Attribute("service.name", "weir"), Attribute("process.pid", 7)])
-    let message = TracesMessage([least, full], of: resource, by: Scope("weir", version: "0.4.0"))
+    let message = TracesMessage([[least], [full]], of: resource, by: Scope("weir", version: "0.4.0"))
     let expected = #"""
       {"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"weir"}},\#
       {"key":"process.pid","value":{"intValue":"7"}}]},"scopeSpans":[{"scope":{"name":"weir","version":"0.4.0"},\#
@@ -75,7 +75,7 @@ import WeirOTLP
   func anotherReaderFindsEveryField() async throws {
     let spans = [least, full] + table()
     let message = TracesMessage(
-      spans, of: Resource([Attribute("service.name", "weir")]), by: Scope("weir", version: "0.4.0"))
+      [spans], of: Resource([Attribute("service.name", "weir")]), by: Scope("weir", version: "0.4.0"))
     let lines = try await OtherReader.lines("traces", message.encoded)
     #expect(lines.protobuf == lines.json)
     let json = String(decoding: message.encoded(as: .json), as: UTF8.self)
