@@ -8,6 +8,8 @@ package protocol TransportExchange: AnyObject {
   var path: String? { get }
   /// The observer of the exchange and its attempts.
   var observer: (any TransportObserver)? { get }
+  /// The operation that it is part of; nil if nobody gave it a name.
+  var operation: NamedOperation? { get }
   /// The exchange's trace, if that is sampled.
   var sampledTrace: TraceContext? { get }
   /// The identifier of the exchange's span in that trace, if it is recorded.
@@ -15,6 +17,7 @@ package protocol TransportExchange: AnyObject {
 }
 
 extension TransportExchange {
+  package var operation: NamedOperation? { nil }
   package var recordedSpan: UInt64? { nil }
 
   /// Nil when there was no URL.

@@ -132,4 +132,18 @@ import Testing
     family.with(Wild()).increment()
     #expect(registry.text() == "# TYPE a_total counter\na_total{x=\"\u{FFFD}\\\"\"} 2\n")
   }
+
+  @Test func aLastLabelMayBeLeftOutIfItIsEmpty() throws {
+    let registry = Registry(ownMetrics: false)
+    let counts = try registry.counter("counts_total", help: "h", labels: "a", Label<String>(omittedIfEmpty: "b"))
+    for (first, second) in [("x", ""), ("x", "y"), ("x\"", ""), ("x\"", "y"), ("", ""), ("", "y")] {
+      for _ in 0..<2 { counts.with(first, second).increment() }
+    }
+    #expect(
+      registry.text().split(separator: "\n").dropFirst(2) == [
+        "counts_total{a=\"\"} 2", "counts_total{a=\"\",b=\"y\"} 2", "counts_total{a=\"x\"} 2",
+        "counts_total{a=\"x\",b=\"y\"} 2", "counts_total{a=\"x\\\"\"} 2", "counts_total{a=\"x\\\"\",b=\"y\"} 2",
+      ])
+    #expect(counts.remove("x", "") && !counts.remove("x", "") && counts.remove("x", "y"))
+  }
 }

@@ -32,6 +32,7 @@ public struct AttemptRecord: Sendable {
     package var previous: TraceContext?
     package var destination: Destination?
     package var endpoint: String?
+    package var operation: NamedOperation?
     package var retryReason: RetryReason?
     package var isHedge = false
     package var isAbandoned = false
@@ -49,6 +50,8 @@ public struct AttemptRecord: Sendable {
   ) {
     self.init(number: number, HopRequest(plain: url, method: method), metrics, error, notes)
   }
+
+  package var namedOperation: NamedOperation? { notes.operation }
 
   // MARK: The place in a trace
 
@@ -78,6 +81,8 @@ public struct AttemptRecord: Sendable {
   public var path: String { Self.withoutQuery(hop.target ?? "/") }
   /// The scheme, host and port of that URL; nil if it has none.
   public var destination: Destination? { notes.destination }
+  /// The name of the request's operation (``Request/operation(_:)``); nil without one.
+  public var operation: String? { notes.operation?.name }
   /// The name of the endpoint to which the attempt went first, if its destination has an ``EndpointGroup``.
   public var endpoint: String? { notes.endpoint }
 

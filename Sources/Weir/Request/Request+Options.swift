@@ -1,5 +1,6 @@
 import Synchronization
 import WeirCurl
+import WeirTransport
 
 extension Request {
   /// Adds an interceptor after the existing ones. It counts from the next setup or retry decision.
@@ -89,6 +90,21 @@ extension Request {
     fields.withLock { $0.attemptTimeout = seconds.isNaN ? nil : seconds }
     return self
   }
+
+  /// Names the operation that the request is part of, such as `GET /users/{id}`: one of few names, without what differs
+  /// between requests. It becomes the label `operation` of metrics and a part of the names of spans. Default: none, as of an
+  /// empty `name`; one of more than 200 bytes is cut off. Set it before the request is resumed.
+  ///
+  /// The operation of a request is that of the server's interface, for instance its path template or the `operationId` of
+  /// an OpenAPI document.
+  @discardableResult
+  public func operation(_ name: String) -> Self {
+    fields.withLock { $0.operation = name.isEmpty ? nil : NamedOperation(name) }
+    return self
+  }
+
+  /// The name that ``operation(_:)`` gave the request's operation; nil without one.
+  public var operation: String? { fields.withLock { $0.operation?.name } }
 
   /// Starts a second attempt beside the first if the response's head has not arrived after `delay`. The first final
   /// head that is not a failure (a status below 500 other than 408, 425 and 429) wins, and the other attempt is

@@ -56,6 +56,8 @@ struct RequestFields {
   var deadline: TimeInterval?
   /// Seconds for each attempt, none if not more than 0; nil: the session's default.
   var attemptTimeout: TimeInterval?
+  /// Nil if the caller gave it no name.
+  var operation: NamedOperation?
   /// The names of fields that adapters have filled with secrets. A redirect that leaves the origin takes them off, and
   /// descriptions hide their values.
   var secretFields: Set<String> = []

@@ -88,6 +88,7 @@ extension RequestPipeline {
     facts.traceContext = initial.flatMap { place(of: number, $0) }
     if facts.traceContext != nil { facts.parent = trace?.recorded?.parent }
     facts.destination = core.destination(of: hop)?.destination
+    facts.operation = operation
     if isHedge { facts.isHedge = true } else { facts.retryReason = reason }
     trace?.made(number)
     return AttemptNotes(hop, isAdapted: isAdapted, facts)

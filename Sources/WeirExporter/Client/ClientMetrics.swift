@@ -6,17 +6,18 @@ import WeirTransport
 /// The client's metric families, registered once per registry. Names, labels and buckets are those of docs/metrics.md.
 final class ClientMetrics: Sendable {
   let requestsStarted: CounterFamily<(String, String, String)>
-  let requests: CounterFamily<(String, String, String, String)>
+  let requests: CounterFamily<(String, String, String, String, String)>
   let requestsFailed: CounterFamily<(String, String)>
   let requestsInFlight: GaugeFamily<(String, String)>
   let requestDuration, retryDelay, phaseDuration: HistogramFamily<(String, String, String)>
   let requestAttempts, requestBodySize, responseBodySize, paceWait: HistogramFamily<(String, String)>
   let attemptsStarted, limited, pauses: CounterFamily<(String, String)>
   let attempts, wireBytes, decodedBytes, redirects: CounterFamily<(String, String, String)>
-  let attemptDuration: HistogramFamily<(String, String, String, String, String)>
+  let attemptDuration: HistogramFamily<(String, String, String, String, String, String)>
   let activeAttempts: GaugeFamily<(String, String)>
   let connectionsOpened, connectionsReused, staleRetries: CounterFamily<(String, String)>
-  let retries, retriesDenied, hedges, cacheRequests: CounterFamily<(String, String, String)>
+  let retries: CounterFamily<(String, String, String, String)>
+  let retriesDenied, hedges, cacheRequests: CounterFamily<(String, String, String)>
   let circuitState, overloadState: GaugeFamily<(String, String, String)>
   let circuitTransitions, limitProbes, shed, abandoned: CounterFamily<(String, String, String)>
   let retryBudget, concurrencyLimit, concurrencyUsed, baseline, serviceRate, paused: GaugeFamily<(String, String)>
@@ -26,18 +27,25 @@ final class ClientMetrics: Sendable {
   let authRefreshWaiters: GaugeFamily<String>
   /// The paces, for a status page of the same registry.
   let paces: KnownPaces
+  /// The number of a destination's operations with series of their own.
+  let operationLimit: Int
   private let removals: [DestinationFamilies.Removal]
 
-  /// - Parameter destinations: The number of destinations with series of their own, plus the shared ones. Each family
-  ///   has room for all of them: if one were full before the others, ratios between families would be wrong.
-  init(_ registry: Registry, destinations: Int) throws(RegistryError) {
-    var families = DestinationFamilies(registry: registry, limits: SeriesLimits(destinations: destinations))
+  /// - Parameters:
+  ///   - destinations: The number of destinations with series of their own, plus the shared ones. Each family has room for
+  ///     all of them: if one were full before the others, ratios between families would be wrong.
+  ///   - operations: The same of each destination's operations, without the shared ones.
+  init(_ registry: Registry, destinations: Int, operations: Int = 20) throws(RegistryError) {
+    operationLimit = operations
+    let limits = SeriesLimits(destinations: destinations, operations: operations)
+    var families = DestinationFamilies(registry: registry, limits: limits)
     let method: Label<String> = "http_request_method"
+    let operation = Label<String>(omittedIfEmpty: "operation")
     requestsStarted = try families.counter(
       "weir_requests_started_total", help: "Requests whose setup began.", each: MethodLabel.count, labels: method)
     requests = try families.counter(
       "weir_requests_total", help: "Requests that settled, by outcome.",
-      each: MethodLabel.count * RequestOutcome.allCases.count, labels: method, "outcome")
+      each: limits.requests, labels: method, "outcome", operation)
     requestsFailed = try families.counter(
       "weir_requests_failed_total",
       help: "Requests that settled without an answer, or with one of 500 or more: what their destination owes.")
@@ -56,7 +64,7 @@ final class ClientMetrics: Sendable {
     attemptDuration = try families.histogram(
       "http_client_request_duration_seconds", help: "Duration of one attempt.",
       buckets: [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60],
-      each: SeriesLimits.attempts, labels: method, "http_response_status_code", "error_type")
+      each: limits.attempts, labels: method, "http_response_status_code", "error_type", operation)
     activeAttempts = try families.gauge("http_client_active_requests", help: "Attempts on the wire.")
     phaseDuration = try families.histogram(
       "weir_phase_duration_seconds", help: "Duration of one phase of an attempt or request.",
@@ -81,8 +89,8 @@ final class ClientMetrics: Sendable {
       "weir_stale_connection_retries_total",
       help: "Requests sent again because a pooled connection was of no use any more.")
     retries = try families.counter(
-      "weir_retries_total", help: "Retries carried out, by what caused them.", each: SeriesLimits.retryReasons,
-      labels: "reason")
+      "weir_retries_total", help: "Retries carried out, by what caused them.", each: limits.retries,
+      labels: "reason", operation)
     retriesDenied = try families.counter(
       "weir_retries_denied_total", help: "Failed attempts that were not tried again, by reason.",
       each: RetryDenial.Reason.allCases.count, labels: "reason")
@@ -156,6 +164,13 @@ final class ClientMetrics: Sendable {
     removals = families.removals
   }
 
+  /// Counts a request of an operation without series of its own.
+  func foldOperation() {
+    requests.noteFolded()
+    attemptDuration.noteFolded()
+    retries.noteFolded()
+  }
+
   /// Removes the series of servers from the page.
   func remove(_ servers: [Destination.Server]) {
     let choice = LabelChoice(["server_address", "server_port"], servers.map { [$0.host, String($0.port)] })
@@ -214,15 +229,30 @@ private struct DestinationFamilies {
 /// (``CoarseLabel``). A program with more adapters uses room that other destinations leave.
 struct SeriesLimits: Sendable {
   let destinations: Int
+  /// The operations of a destination with series of their own. Two more sets are those of requests without one, and of the
+  /// operations beyond.
+  let operations: Int
 
   /// The states active and idle.
   var connectionStates: Int { each(2) }
-  /// The combinations of method, status and error.
-  static let attempts = ownAttempts + CoarseLabel.statusCount * CoarseLabel.errorCount
-  static let ownAttempts = 100
-  /// The statuses and errors.
-  static let retryReasons = ownRetryReasons + CoarseLabel.statusCount + CoarseLabel.errorCount
-  static let ownRetryReasons = 50
+  /// The combinations of method, outcome and operation.
+  var requests: Int { (1 + named) * MethodLabel.count * RequestOutcome.allCases.count }
+  /// The combinations of method, status, error and operation.
+  var attempts: Int {
+    Self.ownAttempts(isNamed: false) + named * Self.ownAttempts(isNamed: true)
+      + (1 + named) * CoarseLabel.statusCount * CoarseLabel.errorCount
+  }
+  /// The combinations of operation and status, or error.
+  var retries: Int {
+    Self.ownRetryReasons(isNamed: false) + named * Self.ownRetryReasons(isNamed: true)
+      + (1 + named) * (CoarseLabel.statusCount + CoarseLabel.errorCount)
+  }
+
+  private var named: Int { max(0, min(operations, 100_000)) + 1 }
+
+  /// - Parameter isNamed: Whether the requests are those of an operation.
+  static func ownAttempts(isNamed: Bool) -> Int { isNamed ? 20 : 100 }
+  static func ownRetryReasons(isNamed: Bool) -> Int { isNamed ? 20 : 50 }
   /// The versions 1.0, 1.1, 2, 3 and unknown.
   static let versions = 5
   /// The encodings identity, gzip, deflate, br, zstd and _other.

@@ -6,7 +6,8 @@ import WeirCurl
 import WeirMetrics
 import WeirTransport
 
-/// The metric handles of one destination, looked up once and kept.
+/// The metric handles of one destination, or of one of its operations, looked up once and kept. Those of an operation differ
+/// in the families with a label `operation`, and share the other series.
 ///
 /// Counters that an alert reads are made here, at zero, so that the first burst shows as an increase and not as a new
 /// series. Other series with labels or buckets, most of the page, appear once something was counted.
@@ -14,6 +15,11 @@ final class DestinationMetrics: Sendable {
   let families: ClientMetrics
   let address: String
   let port: String
+  /// Empty unless these are the metrics of an operation.
+  private let operation: String
+  /// The same object for a destination and its operations.
+  private let mark: Mark
+  private let operations = Mutex<[String: DestinationMetrics]>([:])
   let requestsFailed, attemptsStarted, connectionsOpened, connectionsReused, staleRetries: Counter
   /// The attempts that were answered with 429.
   let limited: Counter
@@ -31,7 +37,8 @@ final class DestinationMetrics: Sendable {
   private let inFlight: Gauge
   /// The durations of requests, by result.
   private let succeeded, failed, cancelled: LazyHistogram
-  private let gets: MethodSeries
+  /// The series of the first method that was asked for, which is mostly the only one of an operation.
+  private let usual: MethodSeries
   private let others = Mutex<[String: MethodSeries]>([:])
   private let adapters = Mutex<[String: AdapterSeries]>([:])
   /// The number of adapters whose handles are kept. A program chooses their names, and might make up new ones all the
@@ -55,10 +62,19 @@ final class DestinationMetrics: Sendable {
     return RetryPolicy.defaultRetryableHTTPStatusCodes.map(String.init) + codes.map(\.label)
   }()
 
-  init(_ families: ClientMetrics, address: String, port: String) {
+  convenience init(_ families: ClientMetrics, address: String, port: String) {
+    self.init(families, address, port, method: "GET", operation: "", Mark())
+  }
+
+  /// - Parameter method: That of the series which are made at once.
+  private init(
+    _ families: ClientMetrics, _ address: String, _ port: String, method: String, operation: String, _ mark: Mark
+  ) {
     self.families = families
     self.address = address
     self.port = port
+    self.operation = operation
+    self.mark = mark
     inFlight = families.requestsInFlight.with(address, port)
     requestsFailed = families.requestsFailed.with(address, port)
     attemptsStarted = families.attemptsStarted.with(address, port)
@@ -73,11 +89,11 @@ final class DestinationMetrics: Sendable {
     succeeded = LazyHistogram { families.requestDuration.with(address, port, "success") }
     failed = LazyHistogram { families.requestDuration.with(address, port, "failure") }
     cancelled = LazyHistogram { families.requestDuration.with(address, port, "cancelled") }
-    gets = MethodSeries(families, address, port, method: "GET", outcomes: Self.outcomes)
+    usual = MethodSeries(families, address, port, method: method, operation, outcomes: Self.outcomes)
     for reason in [RetryDenial.Reason.budget, .overload] {
       _ = families.retriesDenied.with(address, port, reason.rawValue)
     }
-    for reason in Self.likelyRetries { _ = families.retries.with(address, port, reason) }
+    if operation.isEmpty { for reason in Self.likelyRetries { _ = families.retries.with(address, port, reason, "") } }
     limited = families.limited.with(address, port)
     shed = Self.handles(of: [.overload, .waited, .silent]) { families.shed.with(address, port, $0) }
     pace = PaceSeries(families, address, port, isOne: address != DestinationIndex.sharedName)
@@ -89,6 +105,35 @@ final class DestinationMetrics: Sendable {
     of values: [Value] = Array(Value.allCases), _ handle: (String) -> Counter
   ) -> [Value: Counter] {
     Dictionary(uniqueKeysWithValues: values.map { ($0, handle($0.rawValue)) })
+  }
+
+  private final class Mark: Sendable {}
+
+  var isOfOperation: Bool { !operation.isEmpty }
+
+  /// The metrics of an operation; these, which must be a destination's, without one.
+  ///
+  /// - Parameter method: The method of the request.
+  func of(_ operation: NamedOperation?, method: @autoclosure () -> String) -> DestinationMetrics {
+    guard let operation else { return self }
+    if let known = operation.note.withLock({ $0 }) as? DestinationMetrics, known.mark === mark { return known }
+    let metrics = named(operation.name, method())
+    // Others share what is counted as folded, each time.
+    if metrics.operation != DestinationIndex.sharedName { operation.note.withLock { $0 = metrics } }
+    return metrics
+  }
+
+  private func named(_ name: String, _ method: String) -> DestinationMetrics {
+    operations.withLock { operations in
+      if let known = operations[name] { return known }
+      let isOwn = operations.count { $0.key != DestinationIndex.sharedName } < families.operationLimit
+      if !isOwn { families.foldOperation() }
+      let label = isOwn ? name : DestinationIndex.sharedName
+      if let known = operations[label] { return known }
+      let new = DestinationMetrics(families, address, port, method: method, operation: label, mark)
+      operations[label] = new
+      return new
+    }
   }
 
   func prepare(method: String) {
@@ -119,8 +164,16 @@ final class DestinationMetrics: Sendable {
 
   /// Brings the counters of requests up to date, and sets those in flight to the started less the settled.
   func show() {
+    // The operations first: what has settled is read before what has started.
+    let operations = operations.withLock { Array($0.values) }
+    let settled = operations.reduce(0) { $0 + $1.showMethods() }
+    inFlight.set(Double(settled + showMethods()))
+  }
+
+  /// Returns the number of requests that were started here and have not settled here.
+  private func showMethods() -> Int {
     let others = others.withLock { Array($0.values) }
-    inFlight.set(Double(others.reduce(gets.show()) { $0 + $1.show() }))
+    return others.reduce(usual.show()) { $0 + $1.show() }
   }
 
   /// Whether no request or attempt is under way and no connection is open.
@@ -133,10 +186,10 @@ final class DestinationMetrics: Sendable {
   /// The series of a method, with all outcomes at zero from its first request on. Methods are few: unknown ones are
   /// `_OTHER`.
   private func series(of method: String) -> MethodSeries {
-    if method == "GET" { return gets }
+    if method == usual.method { return usual }
     return others.withLock { others in
       if let known = others[method] { return known }
-      let series = MethodSeries(families, address, port, method: method, outcomes: Self.outcomes)
+      let series = MethodSeries(families, address, port, method: method, operation, outcomes: Self.outcomes)
       others[method] = series
       return series
     }
@@ -157,9 +210,9 @@ final class DestinationMetrics: Sendable {
       if let last = ended.last, last.labels == labels, last.version == version, last.encoding == encoding {
         return last
       }
-      let isOwn = ended.share.admits(labels, limit: SeriesLimits.ownAttempts)
+      let isOwn = ended.share.admits(labels, limit: SeriesLimits.ownAttempts(isNamed: isOfOperation))
       let series = AttemptSeries(
-        labels, version: version, encoding: encoding, isCoarse: !isOwn, families, address, port)
+        labels, version: version, encoding: encoding, operation, isCoarse: !isOwn, families, address, port)
       ended.last = series
       return series
     }
@@ -171,8 +224,10 @@ final class DestinationMetrics: Sendable {
   }
 
   func retried(because reason: RetryReason) {
-    let isOwn = reasons.withLock { $0.admits(reason.rawValue, limit: SeriesLimits.ownRetryReasons) }
-    count(isOwn ? reason.rawValue : CoarseLabel.of(reason.rawValue), in: families.retries)
+    let limit = SeriesLimits.ownRetryReasons(isNamed: isOfOperation)
+    let isOwn = reasons.withLock { $0.admits(reason.rawValue, limit: limit) }
+    let label = isOwn ? reason.rawValue : CoarseLabel.of(reason.rawValue)
+    families.retries.with(address, port, label, operation).increment()
   }
 
   func granted(after delay: Double, source: RetryDelaySource) {
@@ -293,8 +348,8 @@ private final class AttemptSeries: Sendable {
   let attempts, wireBytes, decodedBytes: Counter
 
   init(
-    _ labels: AttemptLabels, version: String, encoding: String, isCoarse: Bool, _ families: ClientMetrics,
-    _ address: String, _ port: String
+    _ labels: AttemptLabels, version: String, encoding: String, _ operation: String, isCoarse: Bool,
+    _ families: ClientMetrics, _ address: String, _ port: String
   ) {
     self.labels = labels
     self.version = version
@@ -302,57 +357,18 @@ private final class AttemptSeries: Sendable {
     let (status, error) = (labels.status.map(String.init) ?? "", labels.errorType)
     duration =
       isCoarse
-      ? families.attemptDuration.with(address, port, MethodLabel.other, CoarseLabel.of(status), CoarseLabel.of(error))
-      : families.attemptDuration.with(address, port, labels.method, status, error)
+      ? families.attemptDuration.with(
+        address, port, MethodLabel.other, CoarseLabel.of(status), CoarseLabel.of(error), operation)
+      : families.attemptDuration.with(address, port, labels.method, status, error, operation)
     attempts = families.attempts.with(address, port, version)
     wireBytes = families.wireBytes.with(address, port, encoding)
     decodedBytes = families.decodedBytes.with(address, port, encoding)
   }
 }
 
-/// The counts of a method's requests, and the series that show them.
-private final class MethodSeries: Sendable {
-  let started = Tally()
-  /// The counts by outcome, in the order of the outcomes.
-  let settled: [Tally]
-  private let shownStarted: Counter
-  private let shownSettled: [Counter]
-
-  init(
-    _ families: ClientMetrics, _ address: String, _ port: String, method: String, outcomes: [RequestOutcome]
-  ) {
-    settled = outcomes.map { _ in Tally() }
-    shownStarted = families.requestsStarted.with(address, port, method)
-    shownSettled = outcomes.map { families.requests.with(address, port, method, $0.rawValue) }
-  }
-
-  /// Brings the series up to date. Returns how many requests were started and have not settled. The settled ones are
-  /// read first, so that the start of each of them is read too.
-  func show() -> Int {
-    var ended: UInt64 = 0
-    for (tally, counter) in zip(settled, shownSettled) {
-      let count = tally.count
-      counter.advance(to: count)
-      ended += count
-    }
-    let begun = started.count
-    shownStarted.advance(to: begun)
-    return Int(clamping: begun) - Int(clamping: ended)
-  }
-}
-
-/// A number that is counted here and shown by a series elsewhere.
-private final class Tally: Sendable {
-  private let value = Atomic<UInt64>(0)
-
-  var count: UInt64 { value.load(ordering: .acquiring) }
-
-  func add() { value.wrappingAdd(1, ordering: .releasing) }
-}
-
 /// The series of an adapter. The failures that any adapter may have are shown at zero from its first call on; those that a
 /// token service names are shown from the first of them on.
-private struct AdapterSeries: Sendable {
+struct AdapterSeries: Sendable {
   let duration: Histogram
   let failures: [AdaptationFailure: Counter]
 }

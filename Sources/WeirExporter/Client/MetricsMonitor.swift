@@ -32,6 +32,9 @@ package struct ControlGauges: OptionSet, Sendable {
 public final class MetricsMonitor: InlineEventMonitor {
   /// The number of destinations that have series of their own.
   public let destinationLimit: Int
+  /// The number of each destination's operations (``Request/operation(_:)``) that have series of their own. The others are
+  /// counted together as `_other`, and in `weir_metrics_series_folded_total`.
+  public let operationLimit: Int
   private let families: ClientMetrics
   private let destinations: DestinationIndex
   /// What a status page of the same registry shows of single requests.
@@ -42,15 +45,19 @@ public final class MetricsMonitor: InlineEventMonitor {
   ///
   /// Each family has room for `destinationLimit` destinations, whatever the registry's own limit says; docs/metrics.md
   /// has the numbers.
-  public init(registry: Registry, destinationLimit: Int = 200) throws(RegistryError) {
+  public init(registry: Registry, destinationLimit: Int = 200, operationLimit: Int = 20) throws(RegistryError) {
     // There are two more sets of series: for requests without a destination, and for destinations beyond the limit.
     let shown = max(0, min(destinationLimit, .max - 2)) + 2
-    families = try ClientMetrics(registry, destinations: shown)
+    let operations = max(0, min(operationLimit, 100_000))
+    families = try ClientMetrics(registry, destinations: shown, operations: operations)
     destinations = DestinationIndex(families, limit: destinationLimit)
     self.destinationLimit = destinationLimit
+    self.operationLimit = operations
     recent = registry.companion { RecentRequests() }
     try registry.register(
-      OpenConnections(destinations: destinations, limit: SeriesLimits(destinations: shown).connectionStates))
+      OpenConnections(
+        destinations: destinations,
+        limit: SeriesLimits(destinations: shown, operations: operations).connectionStates))
     registry.beforeEachPage { [destinations] in
       for metrics in destinations.all { metrics.show() }
     }
@@ -160,14 +167,18 @@ extension MetricsMonitor: SharedTransportObserver {
     let admission = exchange.admission
     // A note may belong to another monitor.
     if let known = admission.note as? DestinationMetrics, known.families === families { return known }
-    let metrics = destinations.metrics(of: admission.state?.destination)
+    let metrics = destinations.metrics(of: admission.state?.destination).of(
+      exchange.operation, method: MethodLabel.of(exchange.method))
     // Without a state the destination is not known yet.
     if admission.state != nil { admission.note = metrics }
     return metrics
   }
 
   package func exchangeBegan(_ exchange: any TransportExchange) {
-    metrics(of: exchange).started(method: MethodLabel.of(exchange.method))
+    let metrics = metrics(of: exchange)
+    // The starts of all operations are one series.
+    let whole = metrics.isOfOperation ? destinations.metrics(of: exchange.destination) : metrics
+    whole.started(method: MethodLabel.of(exchange.method))
   }
 
   package func exchange(

@@ -47,7 +47,9 @@ package enum StatusProblems {
         .destination, .bad, upstream.name, "was cut off after failures" + circuit + cause(failures, of: upstream))
     }
     let share = failed >= admitted ? "all of its requests fail" : "\(percent(failed, admitted)) of its requests fail"
-    return StatusProblem(.destination, .bad, upstream.name, share + cause(failures, of: upstream) + circuit)
+    return StatusProblem(
+      .destination, .bad, upstream.name,
+      share + cause(failures, of: upstream) + failing(upstream.operations) + circuit)
   }
 
   /// The common trait of the latest failures: ", mostly could_not_connect at 10.0.0.7:80".
@@ -157,7 +159,24 @@ package enum StatusProblems {
     if let phase = window.phases.max(by: { $0.p99 < $1.p99 }), phase.p99 * 2 > p99 {
       text += ", most of it \(words(phase: phase.name))"
     }
+    text += slowest(upstream.operations)
     return StatusProblem(.destination, p50 > 1 ? .bad : .warning, upstream.name, text)
+  }
+
+  /// The slowest of several operations, if it is much slower than the next one.
+  private static func slowest(_ operations: [StatusReport.Operation]) -> String {
+    let judged = operations.filter { $0.window.requests >= leastRequests }
+    guard judged.count > 1, let first = judged[0].window.p99, first > 2 * (judged[1].window.p99 ?? 0) else { return "" }
+    return "; the slowest of its \(judged.count) operations is \(judged[0].name)"
+  }
+
+  /// The operation that most failures are of, if there are several.
+  private static func failing(_ operations: [StatusReport.Operation]) -> String {
+    let failures = operations.map { StatusReport.Operation.failed(in: $0.last10s) }
+    guard operations.count > 1, let worst = operations.indices.max(by: { failures[$0] < failures[$1] }),
+      failures[worst] * 10 > failures.reduce(0, +) * 9
+    else { return "" }
+    return "; they are of \(operations[worst].name)"
   }
 
   /// The median of the buckets' 99th percentiles of the last five minutes, without those of the last 15 seconds; 0 if

@@ -92,6 +92,23 @@ package struct StatusReport: Sendable {
     package var pausedFor: Double?
     /// Empty for one that is a host.
     package var endpoints: [Endpoint] = []
+    /// Those that have a name, and had requests in the last five minutes. The slowest first.
+    package var operations: [Operation] = []
+  }
+
+  /// The requests of a destination with one name. Durations are those of attempts.
+  package struct Operation: Sendable {
+    package var name: String
+    package var last10s: Window
+    package var last5m: Window
+
+    /// The last ten seconds, unless they have too few requests to judge by.
+    var window: Window { last10s.requests >= StatusProblems.leastRequests ? last10s : last5m }
+
+    /// The requests in a window that ended without success, but for those that were cancelled.
+    static func failed(in window: Window) -> Int {
+      window.outcomes.reduce(0) { $0 + (["cancelled", "creation_failed"].contains($1.name) ? 0 : $1.count) }
+    }
   }
 
   package struct Endpoint: Sendable {

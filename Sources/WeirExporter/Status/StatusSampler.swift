@@ -43,6 +43,7 @@ final class StatusSampler {
   private let timer = LoopTimer()
   /// The traffic of destinations, of loops, and of each kind of subject of the source.
   private var tables: [TrafficTable]
+  private var operations: TrafficTable
   /// When the present bucket ends.
   private var end: MonotonicTime
   private var latest: Sample?
@@ -67,6 +68,7 @@ final class StatusSampler {
     self.loop = loop
     recent = source?.recent ?? registry.companion { RecentRequests() }
     paces = registry.companion { KnownPaces() }
+    operations = TrafficTable(TrafficMetric.ofOperations, most: TrafficTable.mostOperations)
     tables = ([TrafficMetric.ofDestinations, TrafficMetric.ofLoops] + (source?.metrics ?? [])).map { TrafficTable($0) }
     started = Date().timeIntervalSince1970
     end = .now
@@ -83,6 +85,7 @@ final class StatusSampler {
   private func read() {
     registry.prepareForPage()
     for index in tables.indices { tables[index].read(registry) }
+    operations.read(registry)
   }
 
   private func turn(at now: MonotonicTime) {
@@ -90,6 +93,7 @@ final class StatusSampler {
     while end <= now {
       end = end.advanced(bySeconds: Self.length)
       for index in tables.indices { tables[index].turn() }
+      operations.turn()
       source?.turn()
     }
   }
@@ -126,8 +130,10 @@ final class StatusSampler {
     var report = StatusReport(
       title: title, version: WeirInfo.version, started: started, now: Date().timeIntervalSince1970)
     let traffic = tables.map { $0.subjects(presentFor: age) }
+    let operations = Dictionary(grouping: operations.subjects(presentFor: age)) { Array($0.key.dropLast()) }
     report.upstreams = traffic[0].map { subject in
       var upstream = StatusReport.Upstream(subject)
+      upstream.operations = StatusReport.Operation.ranked(operations[subject.key] ?? [])
       (upstream.hasPace, upstream.pausedFor) = paces.state(of: subject.key, at: now)
       return upstream
     }
@@ -169,6 +175,17 @@ extension StatusReport.Upstream {
       waiting: max(0, inFlight - Int(clamping: gauges.activeAttempts)), budget: gauges.budget, circuit: gauges.circuit,
       limit: gauges.limit.map { Int(clamping: $0) }, used: gauges.used.map { Int(clamping: $0) },
       loadControl: gauges.loadControl)
+  }
+}
+
+extension StatusReport.Operation {
+  /// The operations with requests in the last five minutes, the slowest first.
+  fileprivate static func ranked(_ subjects: [TrafficTable.Subject]) -> [Self] {
+    let all = subjects.map { Self(name: $0.key.last ?? "", last10s: $0.traffic.last10s, last5m: $0.traffic.last5m) }
+    return all.filter { $0.last5m.requests > 0 }.sorted { one, other in
+      let (left, right) = (one.window.p99 ?? 0, other.window.p99 ?? 0)
+      return left == right ? one.name < other.name : left > right
+    }
   }
 }
 

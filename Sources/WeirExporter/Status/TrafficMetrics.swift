@@ -34,6 +34,8 @@ package struct TrafficMetric: Sendable {
   package var split: String?
   /// The values of the split label that count; nil for all.
   package var only: Set<String>?
+  /// Whether series in which the last of `keys` is empty tell of no subject.
+  var skipsUnnamed = false
 
   package init(_ name: String, _ fact: Fact, keys: [String], by split: String? = nil, only: Set<String>? = nil) {
     self.name = name
@@ -66,6 +68,20 @@ package struct TrafficMetric: Sendable {
       metric("weir_overload_state", .loadControl, by: "state"),
       metric("weir_concurrency_limit", .limit),
       metric("weir_concurrency_used", .used),
+    ]
+  }()
+
+  /// The operations of destinations. Durations are those of attempts.
+  static let ofOperations: [TrafficMetric] = {
+    func metric(_ name: String, _ fact: Fact, by split: String? = nil) -> TrafficMetric {
+      var metric = TrafficMetric(name, fact, keys: ["server_address", "server_port", "operation"], by: split)
+      metric.skipsUnnamed = true
+      return metric
+    }
+    return [
+      metric("weir_requests_total", .requests, by: "outcome"),
+      metric("http_client_request_duration_seconds", .durations),
+      metric("weir_retries_total", .retries, by: "reason"),
     ]
   }()
 

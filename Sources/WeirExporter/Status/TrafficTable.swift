@@ -5,6 +5,8 @@ package import WeirMetrics
 package struct TrafficTable {
   /// Subjects beyond this number share one, as `_other`.
   package static let mostSubjects = 200
+  /// The same for operations of destinations.
+  static let mostOperations = 1000
   package static let rest = ["_other"]
 
   /// The values that are what they are now.
@@ -35,6 +37,7 @@ package struct TrafficTable {
   /// A series, and what was read of it last.
   private struct Followed {
     let series: Series
+    /// Empty if the series tells of no subject.
     let key: [String]
     let split: String
     /// Whether the split label's value counts.
@@ -44,13 +47,15 @@ package struct TrafficTable {
   }
 
   private let metrics: [TrafficMetric]
+  private let most: Int
   private var bounds = TrafficBounds()
   private var entries: [[String]: Entry] = [:]
   private var followed: [ObjectIdentifier: Followed] = [:]
   private var readings = 0
 
-  package init(_ metrics: [TrafficMetric]) {
+  package init(_ metrics: [TrafficMetric], most: Int = mostSubjects) {
     self.metrics = metrics
+    self.most = most
     bounds.tellsOfRetries = metrics.contains { $0.fact == .retries }
   }
 
@@ -70,6 +75,7 @@ package struct TrafficTable {
     if followed[identity] == nil { followed[identity] = follow(series, metric) }
     guard let known = followed[identity] else { return }
     followed[identity]?.seen = readings
+    if known.key.isEmpty { return }
     entries[known.key, default: Entry()].seen = readings
     guard known.counts else { return }
     if metric.fact.isGauge {
@@ -95,10 +101,12 @@ package struct TrafficTable {
     let labels = series.labelValues
     let split = metric.split.flatMap { labels[$0] } ?? ""
     var key = metric.keys.map { labels[$0] ?? "" }
-    if let index = entries.index(forKey: key) {
+    if metric.skipsUnnamed, key.last?.isEmpty != false {
+      key = []
+    } else if let index = entries.index(forKey: key) {
       // Its series share one copy of the name.
       key = entries[index].key
-    } else if entries.count >= Self.mostSubjects {
+    } else if entries.count >= most {
       key = Self.rest
     }
     // Counts from before the first reading may be old. Later on a new series is news.

@@ -11,7 +11,8 @@ extension Span {
     guard let place = record.traceContext, let parent = record.parent else { return nil }
     let start = UInt64(nanosecondsOf: record.metrics.taskInterval.start)
     let end = start &+ UInt64(nanosecondsIn: record.metrics.total ?? 0)
-    self.init(Self.name(of: record.method.rawValue), .client, at: Place(place), from: start, to: end)
+    let name = Self.name(of: record.method.rawValue, record.namedOperation)
+    self.init(name, .client, at: Place(place), from: start, to: end)
     self.parent = parent.parent
     traceState = place.traceState
     flags = place.flags
@@ -26,16 +27,17 @@ extension Span {
   ///
   /// - Parameter duration: Seconds from its setup to its outcome.
   init(
-    ofRequest trace: RecordedTrace, method: HTTPMethod?, destination: Destination?, outcome: RequestOutcome,
-    status: Int?, error: WeirError?, duration: Double
+    ofRequest trace: RecordedTrace, method: HTTPMethod?, operation: NamedOperation? = nil, destination: Destination?,
+    outcome: RequestOutcome, status: Int?, error: WeirError?, duration: Double
   ) {
     let start = UInt64(nanosecondsOf: trace.start)
     self.init(
-      method.map { Self.name(of: $0.rawValue) } ?? "HTTP", .internal, at: Place(trace.parent), from: start,
+      Self.name(of: method?.rawValue, operation), .internal, at: Place(trace.parent), from: start,
       to: start &+ UInt64(nanosecondsIn: duration))
     flags = trace.parent.flags
     if let method { attributes += Self.attributes(ofMethod: method.rawValue) }
     if let destination { attributes += Self.attributes(ofServer: destination) }
+    if let template = operation?.pathTemplate { attributes.append(Attribute("url.template", template)) }
     attributes.append(Attribute("weir.outcome", outcome.rawValue))
     let label = ErrorLabel.of(status: status, error)
     // A serializer's failure is that of a handler, and not the request's.
@@ -57,9 +59,12 @@ extension Span {
   // MARK: Names and attributes
 
   /// The name of a request's span, or its first word.
-  package static func name(of method: String) -> String {
-    let label = MethodLabel.of(method)
-    return label == MethodLabel.other ? "HTTP" : label
+  ///
+  /// - Parameter method: Nil if there was no request.
+  package static func name(of method: String?, _ operation: NamedOperation? = nil) -> String {
+    let label = method.map { MethodLabel.of($0) } ?? MethodLabel.other
+    let name = label == MethodLabel.other ? "HTTP" : label
+    return operation?.spanName(of: name) ?? name
   }
 
   package static func attributes(ofMethod method: String) -> [Attribute] {
@@ -81,6 +86,7 @@ extension Span {
       attributes.append(Attribute("url.scheme", destination.scheme))
     }
     attributes += [Attribute("url.path", record.path), Attribute("url.full", record.url)]
+    if let template = record.namedOperation?.pathTemplate { attributes.append(Attribute("url.template", template)) }
     if let address = metrics.remoteAddress { attributes.append(Attribute("network.peer.address", address)) }
     if let port = metrics.remotePort { attributes.append(Attribute("network.peer.port", port)) }
     if let name = metrics.networkProtocolName {

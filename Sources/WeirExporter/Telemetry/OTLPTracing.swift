@@ -126,7 +126,8 @@ extension Span {
   /// The span of a request that has settled.
   fileprivate init(of request: Request, _ trace: RecordedTrace, _ outcome: RequestOutcome) {
     self.init(
-      ofRequest: trace, method: request.method, destination: request.destination, outcome: outcome,
-      status: request.metrics?.statusCode, error: request.error, duration: request.duration ?? 0)
+      ofRequest: trace, method: request.method, operation: request.operation.map(NamedOperation.init),
+      destination: request.destination, outcome: outcome, status: request.metrics?.statusCode, error: request.error,
+      duration: request.duration ?? 0)
   }
 }

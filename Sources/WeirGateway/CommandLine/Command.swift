@@ -40,6 +40,8 @@ package struct ServeOptions: Equatable, Sendable {
   package var enablesLifecycle = false
   /// The number of upstreams that have series of their own.
   package var destinationLimit = 200
+  /// The number of each upstream's operations with series of their own.
+  package var operationLimit = 20
   package var endpointLimit = 500
   /// The buckets of histograms, by name, in place of their default ones.
   package var buckets: [String: Buckets] = [:]

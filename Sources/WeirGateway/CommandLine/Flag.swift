@@ -101,6 +101,9 @@ extension Flag<ServeOptions> {
         "--metrics.destination-limit", number(0...100_000), \.destinationLimit,
         "Upstreams with series of their own. Default: 200."),
       Flag(
+        "--metrics.operation-limit", number(0...10_000), \.operationLimit,
+        "Operations of each upstream with series of their own. Default: 20."),
+      Flag(
         "--metrics.endpoint-limit", number(0...100_000), \.endpointLimit,
         "Endpoints of upstreams with series of their own. Default: 500."),
       Flag(

@@ -21,6 +21,8 @@ final class Forwarding {
   let began: MonotonicTime
   /// An index into the plan's routes; −1 before one is found.
   @exclusivity(unchecked) var route = -1
+  /// The operation of the route that the request is; nil if that names none for it.
+  @exclusivity(unchecked) private(set) var operation: NamedOperation?
   /// The request to the upstream; nil for a request that is not forwarded.
   @exclusivity(unchecked) var outgoing: OutgoingRequest?
   @exclusivity(unchecked) var machine = ExchangeMachine(mayRetry: false)
@@ -127,7 +129,8 @@ final class Forwarding {
         if enters(index), let route = routePlan(index) { connect(by: route) }
       case .respond(let index):
         if enters(index) { answer(byRoute: index) }
-      case .forward(let index, let target):
+      case .forward(let index, let target, let operation):
+        if let operation { self.operation = operation }
         guard enters(index), let route = routePlan(index) else { return }
         if let coding = route.coding, !decodesBody(by: coding) { return }
         switch fields(authority, by: route) {

@@ -18,6 +18,7 @@ final class RequestSpans {
     let before: Int
     let destination: Destination?
     let method: String
+    let operation: NamedOperation?
     /// The upstream's URL, and the target that was asked for.
     let origin: String
     let target: String
@@ -178,7 +179,8 @@ extension RequestSpans: TransportObserver {
     open.append(
       Attempt(
         number: number, place: place, began: .now, before: count, destination: exchange.destination,
-        method: outgoing?.method ?? "", origin: outgoing?.route.upstream.origin ?? "", target: outgoing?.target ?? "",
+        method: outgoing?.method ?? "", operation: exchange.operation, origin: outgoing?.route.upstream.origin ?? "",
+        target: outgoing?.target ?? "",
         reason: reason, endpoint: exchange.admission.lastEndpoint, previous: last))
     last = place
     count += 1
@@ -206,7 +208,7 @@ extension RequestSpans {
   private func span(of ended: Ended) -> Span {
     let (attempt, report) = (ended.attempt, ended.report)
     // A CONNECT only opens the way.
-    let name = attempt.method == "CONNECT" ? "connect" : Span.name(of: attempt.method)
+    let name = attempt.method == "CONNECT" ? "connect" : Span.name(of: attempt.method, attempt.operation)
     var span = Span(name, .client, at: attempt.place, from: time(attempt.began), to: time(ended.time))
     span.parent = place.id
     span.flags = flags
@@ -226,6 +228,7 @@ extension RequestSpans {
         span.attributes.append(Attribute("url.full", cut((String(attempt.origin.utf8.dropLast()) ?? "") + path)))
       }
     }
+    if let template = attempt.operation?.pathTemplate { span.attributes.append(Attribute("url.template", template)) }
     if let status = report.statusCode { span.attributes.append(Attribute("http.response.status_code", status)) }
     if let address = report.remoteAddress { span.attributes.append(Attribute("network.peer.address", address)) }
     if let port = report.remotePort { span.attributes.append(Attribute("network.peer.port", port)) }

@@ -47,7 +47,8 @@ final class Servers: Sendable {
     let crowd = CrowdLog(listener: "metrics", connections: shares.metrics, log: log)
     exporterOptions.onServerEvent = { crowd.note($0) }
     let registry = Registry(buckets: options.buckets)
-    let monitor = try MetricsMonitor(registry: registry, destinationLimit: options.destinationLimit)
+    let monitor = try MetricsMonitor(
+      registry: registry, destinationLimit: options.destinationLimit, operationLimit: options.operationLimit)
     metrics = try GatewayMetrics(registry, client: monitor, endpointLimit: options.endpointLimit)
     let status = GatewayStatus(metrics, file: options.configFile)
     exporterOptions.statusSource = status

@@ -13,6 +13,8 @@ package struct Route: Sendable, Equatable {
   package var tls: UpstreamTLS?
   /// The way to an upstream that is no entry of `upstreams`.
   package var proxy = ProxySettings.off
+  /// The names of requests' operations, by their paths.
+  package var operations: [OperationPattern] = []
   /// Whether the upstream sees the path without `match.pathPrefix`.
   package var stripPrefix = false
   /// The prefix that takes the place of `match.pathPrefix`; nil if it stays.

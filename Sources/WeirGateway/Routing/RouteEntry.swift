@@ -1,4 +1,5 @@
 import WeirHTTP
+import WeirTransport
 
 /// One route, prepared for matching, and for the target or the location that it makes of a request's.
 final class RouteEntry: Sendable {
@@ -17,10 +18,13 @@ final class RouteEntry: Sendable {
   /// The length of the path's part that the route drops.
   private let dropped: Int
   private let work: Work
+  /// Nil without operations.
+  private let operations: RouteOperations?
 
   init(_ route: Route, index: Int) {
     self.route = index
     conditions = MatchConditions(route.match)
+    operations = RouteOperations(route.operations)
     var replacement = route.replacePrefix.map(PathPrefix.normalized)
     var drops = route.stripPrefix || replacement != nil
     switch route.action {
@@ -50,17 +54,24 @@ final class RouteEntry: Sendable {
     conditions.isEmpty || conditions.hold(method: method, fields: fields, query: query, from: sender)
   }
 
+  /// The operation of a request that the route takes; nil if it has none.
+  ///
+  /// - Parameter path: In the form in which paths are compared.
+  func operation(_ method: Span<UInt8>, _ path: Span<UInt8>) -> NamedOperation? { operations?.find(method, path) }
+
   /// The decision about a request that the route takes.
   ///
   /// - Parameters:
   ///   - authority: The host and port that the client asked for.
   ///   - query: Empty, or a question mark and what follows it.
-  func decision(_ authority: Span<UInt8>, path: Span<UInt8>, query: Span<UInt8>) -> RouteTable.Decision {
+  func decision(
+    _ authority: Span<UInt8>, path: Span<UInt8>, query: Span<UInt8>, operation: NamedOperation? = nil
+  ) -> RouteTable.Decision {
     switch work {
     case .forward(let base, let isComplete):
       let target = Self.target(
         base: base.span, rest: path.extracting(dropped...), query: query, mayBeEmpty: !isComplete)
-      return .forward(route: route, target: target)
+      return .forward(route: route, target: target, operation: operation)
     case .redirect(let location):
       guard let text = location.text(authority, rest: path.extracting(dropped...), query: query) else {
         return .badTarget("a redirect needs the host that the request is meant for")

@@ -1,5 +1,6 @@
 import WeirHTTP
 package import WeirServer
+package import WeirTransport
 
 /// Finds the route of a request, and the target to send to its upstream.
 ///
@@ -10,8 +11,8 @@ package struct RouteTable: Sendable {
   package enum Decision: Equatable, Sendable {
     /// `route` is an index into `routes`. The target has the request's own bytes, except for the path's prefix and
     /// normal form. It lacks the upstream's base path where the route has several upstreams
-    /// (``Upstream/target(of:)``).
-    case forward(route: Int, target: String)
+    /// (``Upstream/target(of:)``). `operation` is the most specific of the route's that the path matches.
+    case forward(route: Int, target: String, operation: NamedOperation? = nil)
     case redirect(route: Int, location: String)
     case respond(route: Int)
     /// The request is for a tunnel to the host and port of its target.
@@ -135,7 +136,8 @@ package struct RouteTable: Sendable {
       return hasTooManyItems || entry.takes(method: method, fields: fields, query: query, from: sender)
     }
     if hasTooManyItems { return .badTarget("the query has more than \(Self.mostItems) items") }
-    return entry?.decision(authority, path: path, query: query) ?? .noRoute
+    guard let entry else { return .noRoute }
+    return entry.decision(authority, path: path, query: query, operation: entry.operation(method, spelled))
   }
 
   /// The most items of a query that routes look at: each of them may have to look at each item.

@@ -32,10 +32,18 @@ public typealias HistogramFamily<Labels> = Family<Histogram, Labels>
 public struct Label<Value: LabelValue>: Sendable {
   /// `[a-zA-Z_][a-zA-Z0-9_]*`, not `le` and not beginning with `__`; checked when the family is registered.
   public let name: String
+  /// Whether series leave it out where its value is empty. Only the last one of several labels may be so.
+  let isOmittedIfEmpty: Bool
 
   /// A label whose values are of another type than `String`.
   public init(_ name: String, as type: Value.Type) {
     self.name = name
+    isOmittedIfEmpty = false
+  }
+
+  package init(omittedIfEmpty name: String) {
+    self.name = name
+    isOmittedIfEmpty = true
   }
 }
 
@@ -152,6 +160,9 @@ extension Family {
     let pairs = values.map { LabelSchema.pair($0, $1) }
     return pairs.isEmpty ? 0 : store.removeAll { text in pairs.allSatisfy { text.firstPair($0) != nil } }
   }
+
+  /// Counts a lookup of a label set that the caller has replaced by a shared one.
+  package func noteFolded() { store.noteFolded() }
 
   /// Takes all chosen series off the page, in one look at each; returns their number.
   @discardableResult

@@ -24,6 +24,8 @@ struct LabelMatcher {
   /// used.
   @inlinable @inline(__always)
   mutating func accepts(_ value: UnsafeRawBufferPointer, after skip: Int) -> Bool {
+    // The last label is left out if its value is empty: the text ends with the quote of the one before.
+    if value.count == 0, end - cursor == 1 { return true }
     cursor += skip
     if isEscaped { return acceptsEscaped(value) }
     // The quote behind the value must be inside the text too, so a longer value never reads beyond the end.

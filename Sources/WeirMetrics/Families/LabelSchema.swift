@@ -2,11 +2,14 @@
 @usableFromInline
 struct LabelSchema: Sendable, Equatable {
   let names: [String]
+  /// Whether the last label is left out if its value is empty.
+  let omitsEmptyLast: Bool
   /// The number of bytes before each value of a rendered label set: `name="`, after the `",` of the label before.
   @usableFromInline let skips: [Int]
 
-  init(names: [String]) {
+  init(names: [String], omitsEmptyLast: Bool = false) {
     self.names = names
+    self.omitsEmptyLast = omitsEmptyLast && names.count > 1
     skips = names.enumerated().map { index, name in name.utf8.count + (index == 0 ? 2 : 4) }
   }
 
@@ -23,6 +26,7 @@ struct LabelSchema: Sendable, Equatable {
       zip(names, values).reduce(0) { $0 + $1.0.utf8.count + $1.1.utf8.count + 4 })
     var escaped = false
     for (index, (name, value)) in zip(names, values).enumerated() {
+      if omitsEmptyLast, value.isEmpty, index == names.count - 1 { break }
       if index > 0 { bytes.append(UInt8(ascii: ",")) }
       escaped = Self.append(name, value, to: &bytes) || escaped
     }

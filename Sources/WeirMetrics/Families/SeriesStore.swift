@@ -43,7 +43,7 @@ final class SeriesStore: MetricFamily {
     self.limit = max(limit, 1)
     pieces = ExpositionPieces(descriptor)
     tally = FamilyTally(clock: clock)
-    schema = LabelSchema(names: descriptor.labels)
+    schema = LabelSchema(names: descriptor.labels, omitsEmptyLast: descriptor.omitsEmptyLast)
     let table = SeriesTable(capacity: 4)
     published = Atomic(Unmanaged.passUnretained(table))
     state = Mutex(State(table: table))
@@ -89,9 +89,11 @@ final class SeriesStore: MetricFamily {
   @usableFromInline
   func folded() -> Series? {
     guard let overflow = overflow.load() else { return nil }
-    tally.folded.wrappingAdd(1, ordering: .relaxed)
+    noteFolded()
     return overflow
   }
+
+  func noteFolded() { tally.folded.wrappingAdd(1, ordering: .relaxed) }
 
   /// Finds or makes a series. Beyond the limit, the label set is folded.
   @usableFromInline
@@ -212,7 +214,7 @@ extension SeriesStore {
     state.withLock { state in
       if !state.readsNeedLock, state.count >= limit { isFull.store(true, ordering: .releasing) }
     }
-    tally.folded.wrappingAdd(1, ordering: .relaxed)
+    noteFolded()
     return series
   }
 

@@ -4,6 +4,8 @@ package struct MetricDescriptor: Sendable, Equatable {
   package let help: String
   package let kind: MetricKind
   package let labels: [String]
+  /// Whether the last label is left out where its value is empty, which is the same to Prometheus.
+  var omitsEmptyLast = false
   /// A histogram's upper bounds, without `+Inf`.
   package internal(set) var bounds: [Double] = []
   /// The rule that the bounds break, if any.

@@ -1,47 +1,47 @@
 extension Registry {
   /// A counter without labels. Name it in base units with `_total` at the end: `jobs_done_total`.
   public func counter(_ name: String, help: String) throws(RegistryError) -> Counter {
-    Counter(try store(.counter, name, help, [], nil).resolve([]))
+    Counter(try store(.counter, name, help, ([], false), nil).resolve([]))
   }
 
   /// A counter with one label; see ``Family``.
   public func counter<Value: LabelValue>(
     _ name: String, help: String, seriesLimit: Int? = nil, labels label: Label<Value>
   ) throws(RegistryError) -> CounterFamily<Value> {
-    CounterFamily(try store(.counter, name, help, [label.name], seriesLimit))
+    CounterFamily(try store(.counter, name, help, ([label.name], false), seriesLimit))
   }
 
   /// A counter with labels; see ``Family``.
   public func counter<each Value: LabelValue>(
     _ name: String, help: String, seriesLimit: Int? = nil, labels: repeat Label<each Value>
   ) throws(RegistryError) -> CounterFamily<(repeat each Value)> {
-    CounterFamily(try store(.counter, name, help, names(repeat each labels), seriesLimit))
+    CounterFamily(try store(.counter, name, help, described(repeat each labels), seriesLimit))
   }
 
   /// A gauge without labels.
   public func gauge(_ name: String, help: String) throws(RegistryError) -> Gauge {
-    Gauge(try store(.gauge, name, help, [], nil).resolve([]))
+    Gauge(try store(.gauge, name, help, ([], false), nil).resolve([]))
   }
 
   /// A gauge with one label; see ``Family``.
   public func gauge<Value: LabelValue>(
     _ name: String, help: String, seriesLimit: Int? = nil, labels label: Label<Value>
   ) throws(RegistryError) -> GaugeFamily<Value> {
-    GaugeFamily(try store(.gauge, name, help, [label.name], seriesLimit))
+    GaugeFamily(try store(.gauge, name, help, ([label.name], false), seriesLimit))
   }
 
   /// A gauge with labels; see ``Family``.
   public func gauge<each Value: LabelValue>(
     _ name: String, help: String, seriesLimit: Int? = nil, labels: repeat Label<each Value>
   ) throws(RegistryError) -> GaugeFamily<(repeat each Value)> {
-    GaugeFamily(try store(.gauge, name, help, names(repeat each labels), seriesLimit))
+    GaugeFamily(try store(.gauge, name, help, described(repeat each labels), seriesLimit))
   }
 
   /// A histogram without labels.
   public func histogram(
     _ name: String, help: String, buckets: Buckets = .default
   ) throws(RegistryError) -> Histogram {
-    Histogram(try store(.histogram, name, help, [], nil, buckets).resolve([]))
+    Histogram(try store(.histogram, name, help, ([], false), nil, buckets).resolve([]))
   }
 
   /// A histogram with one label; see ``Family``.
@@ -49,7 +49,7 @@ extension Registry {
     _ name: String, help: String, buckets: Buckets = .default, seriesLimit: Int? = nil,
     labels label: Label<Value>
   ) throws(RegistryError) -> HistogramFamily<Value> {
-    HistogramFamily(try store(.histogram, name, help, [label.name], seriesLimit, buckets))
+    HistogramFamily(try store(.histogram, name, help, ([label.name], false), seriesLimit, buckets))
   }
 
   /// A histogram with labels; see ``Family``.
@@ -57,7 +57,7 @@ extension Registry {
     _ name: String, help: String, buckets: Buckets = .default, seriesLimit: Int? = nil,
     labels: repeat Label<each Value>
   ) throws(RegistryError) -> HistogramFamily<(repeat each Value)> {
-    HistogramFamily(try store(.histogram, name, help, names(repeat each labels), seriesLimit, buckets))
+    HistogramFamily(try store(.histogram, name, help, described(repeat each labels), seriesLimit, buckets))
   }
 
   /// Facts that don't change while the process runs, as labels of a metric whose value is 1: a version, a build.
@@ -78,9 +78,11 @@ extension Registry {
 
 extension Registry {
   private func store(
-    _ kind: MetricKind, _ name: String, _ help: String, _ labels: [String], _ limit: Int?, _ buckets: Buckets? = nil
+    _ kind: MetricKind, _ name: String, _ help: String, _ labels: (names: [String], omitsEmptyLast: Bool),
+    _ limit: Int?, _ buckets: Buckets? = nil
   ) throws(RegistryError) -> SeriesStore {
-    var descriptor = MetricDescriptor(name: name, help: help, kind: kind, labels: labels)
+    var descriptor = MetricDescriptor(name: name, help: help, kind: kind, labels: labels.names)
+    descriptor.omitsEmptyLast = labels.omitsEmptyLast
     switch buckets.map({ self.buckets[name] ?? $0 })?.checked() {
     case .success(let bounds): descriptor.bounds = bounds
     case .failure(let problem): descriptor.bucketProblem = problem
@@ -89,9 +91,14 @@ extension Registry {
     return try store(descriptor, limit: limit)
   }
 
-  private func names<each Value: LabelValue>(_ label: repeat Label<each Value>) -> [String] {
-    var names: [String] = []
-    for label in repeat each label { names.append(label.name) }
-    return names
+  private func described<each Value: LabelValue>(
+    _ label: repeat Label<each Value>
+  ) -> (names: [String], omitsEmptyLast: Bool) {
+    var (names, omitsEmptyLast) = ([String](), false)
+    for label in repeat each label {
+      names.append(label.name)
+      omitsEmptyLast = label.isOmittedIfEmpty
+    }
+    return (names, omitsEmptyLast)
   }
 }

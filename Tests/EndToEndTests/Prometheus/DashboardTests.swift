@@ -17,7 +17,7 @@ import WeirTestSupport
   /// What alerts and other boards lead there with, and what all boards have.
   private static let variables: [String: [String]] = [
     "weir-client": ["datasource", "job", "instance", "destination", "runbook_base"],
-    "weir-destination": ["datasource", "job", "instance", "destination", "port", "runbook_base"],
+    "weir-destination": ["datasource", "job", "instance", "destination", "port", "operation", "runbook_base"],
     "weir-gateway": ["datasource", "job", "instance", "route", "upstream", "runbook_base"],
   ]
 

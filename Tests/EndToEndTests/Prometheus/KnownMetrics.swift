@@ -9,6 +9,7 @@ struct KnownMetrics {
   private static let levels: [Substring: Set<String>] = [
     "weir": [], "job": ["job"], "job_destination": ["job", "server_address", "server_port"],
     "job_destination_adapter": ["job", "server_address", "server_port", "adapter"],
+    "job_destination_operation": ["job", "server_address", "server_port", "operation"],
     "job_interceptor": ["job", "interceptor"], "job_route": ["job", "route"], "job_upstream": ["job", "upstream"],
   ]
 

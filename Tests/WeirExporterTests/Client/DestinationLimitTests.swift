@@ -68,7 +68,8 @@ import WeirTransport
     let families = try ClientMetrics(registry, destinations: limit + 2)
     let index = DestinationIndex(families, limit: limit)
     try registry.register(
-      OpenConnections(destinations: index, limit: SeriesLimits(destinations: limit + 2).connectionStates))
+      OpenConnections(
+        destinations: index, limit: SeriesLimits(destinations: limit + 2, operations: 20).connectionStates))
     return index
   }
 

@@ -133,6 +133,40 @@ import Testing
     #expect(texts(Self.report(usual)).isEmpty)
   }
 
+  private static func operation(_ name: String, _ requests: Int, p99: Double, failed: Int = 0) -> StatusReport.Operation
+  {
+    var window = StatusReport.Upstream(name: "", traffic: StatusReport.Traffic()).traffic.last10s
+    (window.requests, window.p99) = (requests, p99)
+    window.outcomes = failed > 0 ? [.init(name: "http_error", count: failed)] : []
+    return StatusReport.Operation(name: name, last10s: window, last5m: window)
+  }
+
+  @Test func theOperationThatIsInTroubleIsNamed() {
+    var slow = Self.upstream(100) {
+      $0.traffic.last10s.p50 = 1.5
+      $0.traffic.last10s.p99 = 4
+      $0.operations = [
+        Self.operation("once", 1, p99: 9), Self.operation("GET /reports", 60, p99: 4),
+        Self.operation("GET /a", 20, p99: 0.1),
+        Self.operation("GET /b", 20, p99: 0.2),
+      ]
+    }
+    let sentence =
+      "destination bad payments: is slow: half of its requests take longer than 1.5 s, one in a hundred longer than 4 s"
+    #expect(texts(Self.report(slow)) == [sentence + "; the slowest of its 3 operations is GET /reports"])
+    // No one of them stands out.
+    slow.operations[2] = Self.operation("GET /a", 20, p99: 3)
+    #expect(texts(Self.report(slow)) == [sentence])
+    let failing = Self.upstream(100) {
+      $0.traffic.last10s.failed = 60
+      $0.operations = [
+        Self.operation("GET /a", 40, p99: 1, failed: 1), Self.operation("POST /b", 60, p99: 1, failed: 59),
+      ]
+    }
+    #expect(
+      texts(Self.report(failing)) == ["destination bad payments: 60\u{A0}% of its requests fail; they are of POST /b"])
+  }
+
   @Test func waitsForTurnsAreNoSlowness() {
     func paced(_ processing: Double) -> StatusReport {
       Self.report(

@@ -126,6 +126,7 @@ enum KeySamples {
     "address": "'127.0.0.1:1'", "endpoints": "'127.0.0.1:1'", "upstream": "'http://h'", "url": "'http://h'",
     "allow": "10.0.0.0/8", "deny": "10.0.0.0/8", "clients": "10.0.0.0/8", "trustedProxies": "unix",
     "accessLog.to": "stderr", "accessLog.fields": "query", "path": "/a", "pathPrefix": "/a", "pathPattern": "/a/*",
+    "operations": "'GET /a/{b}'",
     "prefix": "/a", "headers.prefix": "a", "query.prefix": "a", "replacePrefix": "/a", "basePath": "/a",
     "methods": "GET", "method": "GET", "listener": "gateway", "basicUsers": hash, "rate": "1/s", "key": "client",
     "splitBy": "client", "srv": "_a._tcp.b.c", "file": "/proc/sys/kernel/ostype", "types": "text/html",

@@ -96,7 +96,7 @@ import Testing
   func takesTheRequest(request: Case) throws {
     let table = RouteTable(try Configuration(parsing: Array(Self.text.utf8), file: "f").routes)
     guard
-      case .forward(let route, _) = table.decide(
+      case .forward(let route, _, _) = table.decide(
         request.host, request.target, method: request.method, fields: request.fields)
     else {
       Issue.record("no route")

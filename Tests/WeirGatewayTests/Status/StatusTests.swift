@@ -29,6 +29,36 @@ import WeirTestSupport
     try list("problems", weir).map { "\($0["kind"] ?? "") \($0["subject"] ?? ""): \($0["text"] ?? "")" }
   }
 
+  @Test func theSlowOperationOfThreeIsNamed() throws {
+    let answer = Array(okResponse("ok").utf8)
+    let server = try ScriptedServer(
+      Script(.forever([.dispatch { $0.contains("/slow/") ? [.sleep(1.2), .send(answer)] : [.send(answer)] }])))
+    let directory = try TemporaryDirectory()
+    let file = try directory.file(
+      "weir.yml",
+      """
+      routes: [{ name: r, upstream: "http://127.0.0.1:\(server.port)", operations: ["/slow/{id}", "/quick/{id}", "GET /x/**"] }]
+
+      """)
+    let weir = try WeirProcess("serve", "--config.file=\(file)", Self.anyPort, Self.anyWeb)
+    #expect(eventually { weir.metricsPort != nil })
+    let port = try #require(weir.port(of: "forwarding"))
+    let clients = try (0..<6).map { _ in try RawClient(port: port) }
+    for client in clients { client.send("GET /slow/1 HTTP/1.1\r\nHost: h\r\n\r\n") }
+    for path in ["/quick/1", "/x/y", "/x/z", "/other"] {
+      for _ in 0..<5 { #expect(try get(path, at: port).status == 200) }
+    }
+    for client in clients { #expect(client.response()?.status == 200) }
+    let named = "the slowest of its 3 operations is /slow/{id}"
+    #expect(eventually { (try? problems(weir).contains { $0.contains(named) }) == true })
+    let operations = try #require(try list("upstreams", weir).first?["operations"] as? [[String: Any]])
+    #expect(operations.map { $0["name"] as? String } == ["/slow/{id}", "/quick/{id}", "GET /x/**"])
+    let window = operations[0]["last_5m"] as? [String: Any]
+    #expect(window?["requests"] as? Int == 6 && window?["failed"] as? Int == 0)
+    #expect((window?["p99_seconds"] as? Double ?? 0) > 1)
+    #expect(try get("/status", at: weir.metricsPort).text.contains("/slow/{id}"))
+  }
+
   @Test func requestsShowByRouteUpstreamAndEndpoint() throws {
     let good = try ScriptedServer(.answering(okResponse("good")))
     let bad = try ScriptedServer(.answering("HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n"))

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from lab.prometheus import RULES, seconds
 
-PHASE = "phase"
-"""The label by whose values most series can be left out."""
+PHASE, OPERATION = "phase", "operation"
+"""The labels by whose values most series can be left out."""
 SELECTOR = re.compile(
     r"\b(?P<name>up|(?:weir|http|process)_[a-z0-9_]+|[a-z_]+:[a-z0-9_:]+)\b"
     r"\s*(?:\{(?P<matchers>[^}]*)\})?\s*(?:\[(?P<window>\d+[smhd])\])?(?!\s*[=!]~?\")"
@@ -88,13 +88,25 @@ def read_metrics(every: list[Rule]) -> list[str]:
 
 
 def keeping(every: list[Rule]) -> list[str]:
-    """The values of `__name__;phase` of series that the rules read, as regular expressions.
+    """The values of `__name__;phase;operation` of series that the rules read, as regular expressions.
 
     >>> keeping([Rule("a", 'rate(weir_x_bucket{phase=~"tls|connect"}[5m]) / rate(weir_y_total[5m])')])
-    ['weir_x_bucket;(connect|tls)', 'weir_y_total;.*']
+    ['weir_x_bucket;(connect|tls);.*', 'weir_y_total;.*']
+    >>> keeping([Rule("a", 'weir_x_bucket{operation!=""}'), Rule("b", 'weir_y{operation!=""} or weir_y')])
+    ['weir_x_bucket;.*;.+', 'weir_y;.*']
     """
     found = [selector for rule in every for selector in selectors(rule.expression)]
-    return [f"{name};{phases([s for s in found if s.metric == name])}" for name in read_metrics(every)]
+    return [pattern(name, [s for s in found if s.metric == name]) for name in read_metrics(every)]
+
+
+def pattern(name: str, found: list[Selector]) -> str:
+    """
+    >>> pattern("weir_x", list(selectors("weir_x")))
+    'weir_x;.*'
+    """
+    needs_name = all((OPERATION, "!=", "") in selector.matchers for selector in found)
+    values = [phases(found), ".+" if needs_name else ".*"]
+    return ";".join([name, *([".*"] if values == [".*", ".*"] else values)])
 
 
 def phases(found: list[Selector]) -> str:
@@ -109,19 +121,19 @@ def phases(found: list[Selector]) -> str:
 
 
 def relabelling(kept: list[str]) -> list[dict[str, object]]:
-    return [{"source_labels": ["__name__", PHASE], "regex": "|".join(kept), "action": "keep"}]
+    return [{"source_labels": ["__name__", PHASE, OPERATION], "regex": "|".join(kept), "action": "keep"}]
 
 
 def written(kept: list[str]) -> str:
     """The same as docs/scale.md has it.
 
     >>> print(written(["a;.*", "b;.*"]))
-          - source_labels: [__name__, phase]
+          - source_labels: [__name__, phase, operation]
             regex: "\\
               a;.*|\\
               b;.*"
             action: keep
     """
-    lines = ["      - source_labels: [__name__, phase]", '        regex: "\\']
+    lines = ["      - source_labels: [__name__, phase, operation]", '        regex: "\\']
     lines += [f"          {pattern}|\\" for pattern in kept[:-1]] + [f'          {kept[-1]}"', "        action: keep"]
     return "\n".join(lines)

@@ -10,6 +10,7 @@ final class RequestPipeline {
   let context: SessionContext
   /// The limits and budgets of the request's destination, which is set once the first URL request exists.
   let admission: ExchangeAdmission
+  let operation: NamedOperation?
   /// The method of the first URL request; nil before that exists.
   @exclusivity(unchecked) var method: String?
   /// The session's monitors and the request's own, kept up to date by `Request.eventMonitor(_:)`.
@@ -50,10 +51,10 @@ final class RequestPipeline {
     self.request = request
     self.core = core
     context = request.context
-    (monitors, admission) = request.fields.withLock { fields in
+    (monitors, admission, operation) = request.fields.withLock { fields in
       let admission = ExchangeAdmission(core.controls)
       if let own = fields.retryBudget { admission.retryBudget = own }
-      return (fields.monitors, admission)
+      return (fields.monitors, admission, fields.operation)
     }
   }
 

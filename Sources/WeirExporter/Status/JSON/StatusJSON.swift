@@ -52,9 +52,28 @@ extension StatusReport.Upstream: JSONObject {
     [
       "name": name, "in_flight": inFlight, "waiting": waiting, "retry_budget": budget, "circuit": circuit,
       "load_control": loadControl, "limit": limit, "used": used,
-      "paused_for": pausedFor, "endpoints": endpoints, "last_10s": traffic.last10s,
+      "paused_for": pausedFor, "endpoints": endpoints, "operations": operations, "last_10s": traffic.last10s,
       "last_5m": traffic.last5m, "history": traffic.history,
     ]
+  }
+}
+
+extension StatusReport.Operation: JSONObject {
+  var members: JSONMembers {
+    ["name": name, "last_10s": Figures(last10s), "last_5m": Figures(last5m)]
+  }
+
+  private struct Figures: JSONObject {
+    let window: StatusReport.Window
+
+    init(_ window: StatusReport.Window) { self.window = window }
+
+    var members: JSONMembers {
+      [
+        "requests": window.requests, "failed": StatusReport.Operation.failed(in: window),
+        "retries": window.retries.reduce(0) { $0 + $1.count }, "p50_seconds": window.p50, "p99_seconds": window.p99,
+      ]
+    }
   }
 }
 

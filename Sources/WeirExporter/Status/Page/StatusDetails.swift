@@ -15,7 +15,7 @@ enum StatusDetails {
       \(fact("Retry budget left", upstream.budget.map { StatusFigures.number($0) }))\
       \(fact("Load control", upstream.loadControl.map(words)))\(fact("Limit of attempts", limit))\
       \(fact("Paused for", upstream.pausedFor.map(StatusFigures.seconds)))</dl>
-      \(traffic(upstream.traffic, hasAttempts: true))\(endpoints(upstream.endpoints))
+      \(traffic(upstream.traffic, hasAttempts: true))\(operations(upstream.operations))\(endpoints(upstream.endpoints))
       """
   }
 
@@ -91,6 +91,27 @@ enum StatusDetails {
     }
     let columns = ["p50 10\u{A0}s", "p99 10\u{A0}s", "p50 5\u{A0}min", "p99 5\u{A0}min"]
     return HTML.table("phases", ["Phases of attempts"] + columns, rows)
+  }
+
+  // MARK: Operations
+
+  private static let roomOfOperations = 3000
+
+  private static func operations(_ operations: [StatusReport.Operation]) -> HTML {
+    guard !operations.isEmpty else { return HTML() }
+    let (rows, left) = HTML.each(operations, within: roomOfOperations) { operation in
+      let (now, before) = (operation.last10s, operation.last5m)
+      return """
+        <tr><th scope="row" class="c">\(operation.name, most: 64)<td>\(StatusFigures.rate(now))\
+        <td>\(StatusReport.Operation.failed(in: now))<td>\(StatusReport.Operation.failed(in: before))\
+        <td>\(StatusFigures.seconds(now.p50))<td>\(StatusFigures.seconds(now.p99))<td>\(StatusFigures.seconds(before.p99))
+        """
+    }
+    let columns = [
+      "Operation", "Requests/s", "Failed 10\u{A0}s", "Failed 5\u{A0}min", "p50 10\u{A0}s", "p99 10\u{A0}s",
+      "p99 5\u{A0}min",
+    ]
+    return "\(HTML.table("fold operations", columns, rows))\(StatusPage.more(left, "operations"))"
   }
 
   // MARK: Endpoints

@@ -87,7 +87,7 @@ extension StatusPage {
     .short td:nth-child(2),.short th:nth-child(2){text-align:left}
     .short th:first-child{width:32%}
     .short :is(th,td):nth-child(n+3){white-space:nowrap}
-    .endpoints{margin:0 0 24px}
+    :is(.endpoints,.operations){margin:0 0 24px}
     :is(.endpoints,.credentials) :is(th,td):is(:nth-child(2),:last-child),
     .listeners :is(th,td):is(:nth-child(2),:nth-child(3)),
     .requests :is(th,td):is(:first-child,:nth-child(2),:nth-child(3),:nth-child(4),:last-child){text-align:left}
@@ -136,6 +136,13 @@ extension StatusPage {
     .requests td:nth-child(6)::before{content:"Attempts"}
     .requests td:last-child::before{content:"Trace"}
     .requests td:last-child:empty,:is(.endpoints,.credentials) td:last-child:empty{display:none}
+    .operations th{grid-column:1/-1}
+    .operations td:nth-child(2)::before{content:"Requests/s"}
+    .operations td:nth-child(3)::before{content:"Failed 10 s"}
+    .operations td:nth-child(4)::before{content:"Failed 5 min"}
+    .operations td:nth-child(5)::before{content:"p50 10 s"}
+    .operations td:nth-child(6)::before{content:"p99 10 s"}
+    .operations td:nth-child(7)::before{content:"p99 5 min"}
     .endpoints td:nth-child(3)::before{content:"Share 10 s"}
     .endpoints td:nth-child(4)::before{content:"Share 5 min"}
     .endpoints td:nth-child(5)::before{content:"Failed 10 s"}

@@ -84,6 +84,13 @@ struct ReadRoute {
       match the same ones
       """, missing: .words("everything"))
     Key(
+      "operations", operations, \.route.operations,
+      """
+      names for metrics and spans of what is called, up to \(mostOperations): paths with `{…}` for one segment, of all methods \
+      or of one: `operations: ["/users/{id}", "GET /users/{id}/orders/**"]`. The most specific that takes the client's path, \
+      before `stripPrefix`, counts ([metrics.md](metrics.md#operations))
+      """)
+    Key(
       "clients", ClientRules.form, \.route.clients,
       "which clients may use the route ([limits.md](limits.md#access)): `clients: { deny: [192.0.2.0/24] }`",
       missing: .words("all clients"))
@@ -103,6 +110,17 @@ struct ReadRoute {
       return reader.isOff
     }
   }
+
+  private static let mostOperations = 500
+
+  private static let operations: ConfigurationForm<[OperationPattern]> = {
+    let pattern = ConfigurationForm.text("^([^ /]+ )?/", unless: OperationPattern.problem).called("operation").map {
+      OperationPattern($0)
+    }
+    return .list(of: pattern, 1...mostOperations, "operations", unlike: \.requests) { _, line in
+      "takes the same requests as the one in line \(line)"
+    }
+  }()
 
   private static let name = ConfigurationForm.text { name in
     let hasControls = name.unicodeScalars.contains { $0.value < 0x20 || (0x7f...0x9f).contains($0.value) }
