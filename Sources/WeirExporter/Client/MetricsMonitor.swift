@@ -32,7 +32,7 @@ package struct ControlGauges: OptionSet, Sendable {
 public final class MetricsMonitor: InlineEventMonitor {
   /// The number of destinations that have series of their own.
   public let destinationLimit: Int
-  /// The number of each destination's operations (``Request/operation(_:)``) that have series of their own. The others are
+  /// The number of each destination's operations (`Request.operation(_:)`) that have series of their own. The others are
   /// counted together as `_other`, and in `weir_metrics_series_folded_total`.
   public let operationLimit: Int
   private let families: ClientMetrics
