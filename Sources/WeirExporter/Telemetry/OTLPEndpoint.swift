@@ -70,6 +70,7 @@ extension OTLPEndpoint {
     guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }), let url = URL(string: text),
       ["http", "https"].contains(url.scheme?.lowercased()), url.host?.isEmpty == false
     else { return "must be a URL that begins with http:// or https://, \(hint)" }
+    if let port = url.port, !(1...65_535).contains(port) { return "must have a port of 1 to 65535, \(hint)" }
     if url.user != nil || url.password != nil {
       return "must have no user name or password; send Authorization as one of the headers"
     }

@@ -47,11 +47,21 @@ enum OTLPOutcome: Sendable, Equatable {
     self = isError ? .refused(status: head.statusCode, text: text) : .taken(rejected: rejected, text: text)
   }
 
-  /// The text of log lines; nil if all is well.
+  /// The same, with no more rejected items than there were.
+  func limited(to count: Int) -> OTLPOutcome {
+    guard case .taken(let rejected, let text) = self else { return self }
+    return .taken(rejected: min(rejected, count), text: text)
+  }
+
+  /// What the collector says of a message that it has taken whole; nil if that is nothing.
+  var remark: String? {
+    if case .taken(0, let text) = self, !text.isEmpty { Self.shown(text) } else { nil }
+  }
+
+  /// Why a message was not taken, or not whole; nil if all is well.
   var text: String? {
     switch self {
-    case .taken(0, ""): nil
-    case .taken(0, let text): "the collector remarks: \(Self.shown(text))"
+    case .taken(0, _): nil
     case .taken(let rejected, let text): "the collector has not taken \(rejected) of them: \(Self.shown(text))"
     case .refused(let status, ""): "the collector answered \(status)"
     case .refused(let status, let text): "the collector answered \(status): \(Self.shown(text))"
@@ -107,9 +117,11 @@ extension SessionConfiguration {
   /// For a session that sends telemetry and nothing else: no trace, no cookie, no cache, HTTP/1.1.
   static func telemetry(_ endpoint: OTLPEndpoint) -> SessionConfiguration {
     var configuration = SessionConfiguration()
-    configuration.headers = [.defaultUserAgent]
+    configuration.headers = [.userAgent("weir/\(WeirInfo.version)")]
     configuration.httpVersion = .http1_1
     configuration.tls = endpoint.tls
+    // The head's time is that of an attempt.
+    configuration.timeoutIntervalForRequest = endpoint.timeout
     // There is one request at a time, whose repeats are limited.
     configuration.retryBudget = nil
     configuration.handlerExecution = .eventLoop

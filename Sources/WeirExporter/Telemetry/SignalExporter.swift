@@ -33,8 +33,10 @@ final class SignalExporter {
   private weak var request: DataRequest?
   /// The number of spans that are under way.
   private var underWay = 0
-  /// More data points than any page has.
-  private static let mostPoints = 1_000_000
+  /// More data points than the message has that is under way.
+  private var mostPoints = 0
+  /// The octets of the shortest data point: its time, its value and one label.
+  private static let shortestPoint = 24
   /// Called when it is over; nil if it is not to end, or has ended.
   private var onOver: (() -> Void)?
   private var isStopped = false
@@ -104,6 +106,7 @@ final class SignalExporter {
       body = encoder.message(of: spans, resource: parts.resource)
     case .metrics: body = encoder.message(ofMetrics: parts.resource)
     }
+    mostPoints = body.count / Self.shortestPoint
     // While it is under way, the timer stands for the end, if there is one.
     parts.loop.cancel(timer)
     let box = LoopBound(confining: self, on: parts.loop)
@@ -120,10 +123,10 @@ final class SignalExporter {
   private func ended(_ outcome: OTLPOutcome, at now: MonotonicTime) {
     var ending = ExportMachine.Ending.answered
     let result: TelemetryMetrics.Result
+    // No collector has rejected more than it got.
+    let outcome = outcome.limited(to: signal == .traces ? underWay : mostPoints)
     switch outcome {
-    case .taken(let said, _):
-      // No collector has rejected more than it got.
-      let rejected = min(said, signal == .traces ? underWay : Self.mostPoints)
+    case .taken(let rejected, _):
       result = rejected > 0 ? .partial : .success
       if rejected > 0 { parts.metrics.dropped(signal, .rejected).increment(by: rejected) }
     case .refused:
@@ -140,6 +143,7 @@ final class SignalExporter {
       tell(notices.note(.trouble, 1, text, at: now))
     } else {
       tell(notices.recovered(at: now))
+      if let remark = outcome.remark { tell(notices.note(.remark, 1, remark, at: now)) }
     }
     // Last: an export that is counted has had all its effects.
     parts.metrics.exported(signal, result)

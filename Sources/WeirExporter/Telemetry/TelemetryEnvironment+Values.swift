@@ -40,6 +40,12 @@ extension TelemetryEnvironment {
     return word
   }
 
+  /// The path of a file that can be read.
+  static func file(_ path: String) throws(Refusal) -> String {
+    guard FileManager.default.isReadableFile(atPath: path) else { throw .problem("must name a file that can be read") }
+    return path
+  }
+
   static func check(url text: String) throws(Refusal) {
     if let problem = OTLPEndpoint.problem(url: text) { throw .problem(problem) }
     if URL(string: text)?.port == 4317 { throw .warning("has the port of gRPC; OTLP over HTTP is most often at 4318") }

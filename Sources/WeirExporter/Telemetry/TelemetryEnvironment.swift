@@ -61,7 +61,7 @@ package struct TelemetryEnvironment: Sendable {
     // A general variable is read for each signal.
     var seen: Set<[String]> = []
     return notes.filter { note in
-      let isUsed = note.signal.map { settings.url(of: $0) != nil } ?? settings.isOn
+      let isUsed = note.signal.map { settings.url(of: $0) != nil } ?? settings.hasEndpoint
       return isUsed && keys.isDisjoint(with: note.keys) && seen.insert([note.variable, note.text]).inserted
     }
   }
@@ -144,15 +144,17 @@ package struct TelemetryEnvironment: Sendable {
   }
 
   private mutating func readCertificates(of signal: TelemetrySignal) {
-    readExporter("CERTIFICATE", of: signal, key: "tls") { endpoint, text in endpoint.tls.trustRoots = .file(text) }
-    readExporter("CLIENT_CERTIFICATE", of: signal, key: "tls") { endpoint, text in
-      endpoint.tls.clientCertificate = .init(certificate: .file(text))
+    readExporter("CERTIFICATE", of: signal, key: "tls") { endpoint, text throws(Refusal) in
+      endpoint.tls.trustRoots = .file(try Self.file(text))
+    }
+    readExporter("CLIENT_CERTIFICATE", of: signal, key: "tls") { endpoint, text throws(Refusal) in
+      endpoint.tls.clientCertificate = .init(certificate: .file(try Self.file(text)))
     }
     readExporter("CLIENT_KEY", of: signal, key: "tls") { endpoint, text throws(Refusal) in
       guard endpoint.tls.clientCertificate != nil else {
         throw .warning("is of no use without OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE")
       }
-      endpoint.tls.clientCertificate?.privateKey = .file(text)
+      endpoint.tls.clientCertificate?.privateKey = .file(try Self.file(text))
     }
   }
 
@@ -168,7 +170,9 @@ package struct TelemetryEnvironment: Sendable {
 
   private mutating func readSampler() {
     var share = 1.0
+    let hasSampler = variables["OTEL_TRACES_SAMPLER"] != nil
     read("OTEL_TRACES_SAMPLER_ARG", of: .traces, keys: ["trace.sample"]) { _, text throws(Refusal) in
+      guard hasSampler else { throw .warning("is of no use without OTEL_TRACES_SAMPLER") }
       guard let number = Double(text), (0...1).contains(number) else {
         throw .warning("must be 0 to 1; 1 is taken")
       }
@@ -199,7 +203,13 @@ package struct TelemetryEnvironment: Sendable {
     read("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", of: .traces, keys: ["traces.batch"]) { settings, text throws(Refusal) in
       settings.batch = try Self.count(text)
     }
-    if settings.batch > settings.queue { settings.batch = settings.queue }
+    if settings.batch > settings.queue {
+      settings.batch = settings.queue
+      warnings.append(
+        Note(
+          variable: "OTEL_BSP_MAX_EXPORT_BATCH_SIZE", text: "must be at most the queue's size, which is taken",
+          signal: .traces, keys: ["traces.batch", "traces.queue"]))
+    }
     read("OTEL_METRIC_EXPORT_INTERVAL", of: .metrics, keys: ["metrics.interval"]) { settings, text throws(Refusal) in
       settings.metrics.interval = try Self.seconds(text)
     }

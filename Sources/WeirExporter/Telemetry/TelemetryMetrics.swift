@@ -82,6 +82,8 @@ package struct TelemetryNotice: Sendable, Equatable {
   package enum Kind: Sendable, Hashable, CaseIterable {
     /// An export failed, or was refused or taken in part. The text says why.
     case trouble
+    /// The collector has taken a message, and says something of it. The text is the collector's.
+    case remark
     /// Exports succeed again.
     case recovered
     /// Spans were lost; the text says why.

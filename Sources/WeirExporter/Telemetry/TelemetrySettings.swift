@@ -47,6 +47,11 @@ package struct TelemetrySettings: Sendable, Hashable {
     return own.ownURL ?? (own.endpoint.url.isEmpty ? nil : own.endpoint.url(of: signal))
   }
 
+  /// Whether there is a collector, for any signal that may be on or off.
+  package var hasEndpoint: Bool {
+    TelemetrySignal.allCases.contains { self[$0].ownURL != nil || !self[$0].endpoint.url.isEmpty }
+  }
+
   /// Whether anything is exported.
   package var isOn: Bool { TelemetrySignal.allCases.contains { url(of: $0) != nil } }
 }

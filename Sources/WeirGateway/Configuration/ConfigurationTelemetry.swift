@@ -50,7 +50,7 @@ struct ConfigurationTelemetry {
       place.report("the variable \(note)", key: key)
     }
     for note in environment.warnings(of: made.settings, beside: keys) { place.warn("the variable \(note)") }
-    if let given, !made.settings.isOn, !made.settings.isDisabled, given.reader.findings.problems.isEmpty {
+    if let given, !made.settings.hasEndpoint, !made.settings.isDisabled, given.reader.findings.problems.isEmpty {
       given.reader.warn("exports nothing without an endpoint")
     }
     telemetry = made.settings.isOn ? made : nil

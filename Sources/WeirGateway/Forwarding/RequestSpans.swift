@@ -274,7 +274,8 @@ extension RequestSpans {
     span.events = events
     span.attributes.reserveCapacity(14)
     span.attributes += Span.attributes(ofMethod: method)
-    span.attributes.append(Attribute("url.path", cut(request.shownPath)))
+    // The target of CONNECT is no path.
+    if method != "CONNECT" { span.attributes.append(Attribute("url.path", cut(request.shownPath))) }
     span.attributes.append(Attribute("url.scheme", request.context.isSecure ? "https" : "http"))
     span.attributes.append(Attribute("network.protocol.version", request.isHTTP10 ? "1.0" : "1.1"))
     if !route.isEmpty { span.attributes.append(Attribute("http.route", route)) }
@@ -299,11 +300,8 @@ extension RequestSpans {
     settings.sink.add(spans)
   }
 
-  /// The beginning of a text that others have chosen: the queue of spans is bounded by their number alone. Octets count, as
-  /// one character may have thousands of them.
-  private func cut(_ text: String) -> String {
-    text.utf8.count <= Self.longest ? text : String(decoding: text.utf8.prefix(Self.longest), as: UTF8.self)
-  }
+  /// The beginning of a text that others have chosen: the queue of spans is bounded by their number alone.
+  private func cut(_ text: String) -> String { text.cut(after: Self.longest) }
 
   private static let longest = 512
 

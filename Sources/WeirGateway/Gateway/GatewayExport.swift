@@ -91,6 +91,7 @@ extension TelemetryExporter {
       ]
       switch notice.kind {
       case .trouble: log.warn("telemetry is not exported", fields)
+      case .remark: log.warn("collector remarks", fields)
       case .dropped: log.warn("telemetry is lost", fields)
       case .recovered: log.info("telemetry is exported again", fields)
       }

@@ -9,8 +9,7 @@ package final class NamedOperation: Sendable, Equatable {
 
   /// - Parameter name: Longer ones are cut off after ``longest`` bytes.
   package init(_ name: String) {
-    self.name =
-      name.utf8.count <= Self.longest ? name : String(decoding: name.utf8.prefix(Self.longest), as: UTF8.self)
+    self.name = name.cut(after: Self.longest)
   }
 
   /// Whether they have the same name.
@@ -33,5 +32,17 @@ package final class NamedOperation: Sendable, Equatable {
       return nil
     }
     return String(name[slash...])
+  }
+}
+
+extension String {
+  /// The text, or as much of its beginning as fits into so many octets of UTF-8. Octets count, as one character may have
+  /// thousands of them.
+  package func cut(after count: Int) -> String {
+    guard utf8.count > count else { return self }
+    // A scalar's further octets begin with 10.
+    var end = utf8.index(utf8.startIndex, offsetBy: count)
+    while end > utf8.startIndex, utf8[end] & 0xc0 == 0x80 { end = utf8.index(before: end) }
+    return String(decoding: utf8[..<end], as: UTF8.self)
   }
 }

@@ -1,5 +1,6 @@
 import Testing
 import Weir
+import WeirTestSupport
 import WeirTransport
 
 @testable import WeirExporter
@@ -50,22 +51,26 @@ import WeirTransport
     #expect(settings.url(of: .metrics) == metrics)
   }
 
-  @Test func variablesOfASignalComeFirst() {
+  @Test func variablesOfASignalComeFirst() throws {
+    let directory = try TemporaryDirectory()
+    let (ca, cert, key) = (
+      try directory.file("ca", ""), try directory.file("cert", ""), try directory.file("key", "")
+    )
     let settings = settings([
       "OTEL_EXPORTER_OTLP_TIMEOUT": "2500", "OTEL_EXPORTER_OTLP_TRACES_TIMEOUT": "500",
       "OTEL_EXPORTER_OTLP_COMPRESSION": "gzip", "OTEL_EXPORTER_OTLP_METRICS_COMPRESSION": "none",
       "OTEL_EXPORTER_OTLP_PROTOCOL": "http/json", "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL": "http/protobuf",
       "OTEL_EXPORTER_OTLP_HEADERS": "a=1", "OTEL_EXPORTER_OTLP_METRICS_HEADERS": "b=2",
-      "OTEL_EXPORTER_OTLP_CERTIFICATE": "/ca", "OTEL_EXPORTER_OTLP_TRACES_CLIENT_CERTIFICATE": "/cert",
-      "OTEL_EXPORTER_OTLP_CLIENT_KEY": "/key",
+      "OTEL_EXPORTER_OTLP_CERTIFICATE": ca, "OTEL_EXPORTER_OTLP_TRACES_CLIENT_CERTIFICATE": cert,
+      "OTEL_EXPORTER_OTLP_CLIENT_KEY": key,
     ])
     var traces = OTLPEndpoint("http://collector:4318", headers: ["a": "1"])
     (traces.timeout, traces.compression, traces.encoding) = (0.5, .gzip, .json)
-    traces.tls.trustRoots = .file("/ca")
-    traces.tls.clientCertificate = .init(certificate: .file("/cert"), privateKey: .file("/key"))
+    traces.tls.trustRoots = .file(ca)
+    traces.tls.clientCertificate = .init(certificate: .file(cert), privateKey: .file(key))
     var metrics = OTLPEndpoint("http://collector:4318", headers: ["b": "2"])
     metrics.timeout = 2.5
-    metrics.tls.trustRoots = .file("/ca")
+    metrics.tls.trustRoots = .file(ca)
     #expect(settings.traces.endpoint == traces)
     #expect(settings.metrics.endpoint == metrics)
   }
@@ -123,6 +128,8 @@ import WeirTransport
     ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "grpc", "is grpc, which weir does not speak"),
     ("OTEL_PROPAGATORS", "b3,baggage", "must have tracecontext"),
     ("OTEL_PROPAGATORS", "none", "must have tracecontext"),
+    ("OTEL_EXPORTER_OTLP_CERTIFICATE", "/does/not/exist", "must name a file that can be read"),
+    ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:0", "must have a port of 1 to 65535"),
   ]) func problems(variable: String, value: String, text: String) {
     let environment = read([variable: value])
     let problems = environment.problems(of: environment.settings)
@@ -140,7 +147,9 @@ import WeirTransport
     ("OTEL_EXPORTER_OTLP_CLIENT_KEY", "/k", "is of no use without"),
     ("OTEL_BSP_MAX_QUEUE_SIZE", "-1", "must be 1 to 1000000"),
     ("OTEL_TRACES_SAMPLER", "xray", "must be one of always_off, always_on, traceidratio"),
-    ("OTEL_TRACES_SAMPLER_ARG", "many", "must be 0 to 1"), ("OTEL_PROPAGATORS", "tracecontext,b3", "has \"b3\""),
+    ("OTEL_TRACES_SAMPLER_ARG", "0.5", "is of no use without"),
+    ("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "5000", "must be at most the queue's size"),
+    ("OTEL_PROPAGATORS", "tracecontext,b3", "has \"b3\""),
     ("OTEL_TRACES_EXPORTER", "zipkin", "has the exporter \"zipkin\""),
     ("OTEL_RESOURCE_ATTRIBUTES", "a", "must be a list"),
     ("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", "delta", "must be cumulative"),
@@ -152,5 +161,15 @@ import WeirTransport
     #expect(environment.problems(of: environment.settings).isEmpty)
     #expect(warnings.map(\.variable) == [variable])
     #expect(warnings.first?.text.hasPrefix(text) == true, "\(warnings)")
+  }
+
+  /// Of two signals that are turned off by a word each, both words are told of.
+  @Test func anExporterThatWeirHasNotIsToldOfWhenNothingIsOn() {
+    let environment = read(["OTEL_TRACES_EXPORTER": "zipkin", "OTEL_METRICS_EXPORTER": "bogus"])
+    #expect(!environment.settings.isOn)
+    #expect(
+      environment.warnings(of: environment.settings).map(\.variable) == [
+        "OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER",
+      ])
   }
 }
