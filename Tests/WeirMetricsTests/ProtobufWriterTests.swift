@@ -83,6 +83,20 @@ import Testing
     #expect(bytes == [0x08, 1, 0x12] + length + body.map { $0 & 0x7f } + [0x18, 1])
   }
 
+  /// A body that is shorter or longer than was foreseen is moved.
+  @Test(arguments: [0, 1, 127, 128, 16_383, 16_384, 50_000], [0, 127, 128, 16_384, 1 << 30])
+  func aLengthMayBeForeseen(_ count: Int, _ foreseen: Int) {
+    let text = String(repeating: "x", count: count)
+    let field = written { $0.delimited(1) { $0.string(2, text) } }
+    let bytes = written { writer in
+      writer.delimited(1, about: foreseen) { $0.string(2, text) }
+      writer.boolean(3, true)
+    }
+    #expect(bytes == field + [0x18, 1])
+    // Without a number there is the length alone.
+    #expect(written { $0.delimited(nil, about: foreseen) { $0.string(2, text) } } == Array(field.dropFirst()))
+  }
+
   @Test func messagesWithinMessages() {
     let text = String(repeating: "x", count: 200)
     let bytes = written { writer in

@@ -24,7 +24,7 @@ extension Exporter {
     public var access: AccessControl?
     /// Header fields that every response has besides the exporter's own, for example `Strict-Transport-Security`.
     public var headers: [String: String] = [:]
-    /// Whether OpenMetrics pages show when each counter and histogram began (`_created`).
+    /// Whether OpenMetrics pages show when each counter and histogram began (`_created`). Pages in protobuf always do.
     public var showsCreated = false
     /// The limits for clients. The defaults are small enough that no scraper starves the service.
     public var limits = Limits()

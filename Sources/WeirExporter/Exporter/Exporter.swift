@@ -13,7 +13,7 @@ package import WeirServer
 ///
 /// | path | answer |
 /// |---|---|
-/// | `/metrics` | all metrics, or those that `name[]=` names; text 0.0.4, or OpenMetrics 1.0.0 for a scraper that prefers it |
+/// | `/metrics` | all metrics, or those that `name[]=` names; text 0.0.4, OpenMetrics 1.0.0 or protobuf, by `Accept` |
 /// | `/-/healthy` | 200 |
 /// | `/-/ready` | 200, or 503 while ``Options/isReady`` returns false |
 /// | `/status`, `/status.json` | how requests fare and what is wrong, with ``Options/statusPage`` |

@@ -53,11 +53,19 @@ struct LandingPage: Sendable {
     """
     <tr><th>Last</th><td>\(QuantityText.duration(now.seconds(since: last.time))) ago, \
     in \(QuantityText.duration(last.seconds))</td></tr>
-    <tr><th>Format</th><td>\(last.variant.format == .openMetrics ? "OpenMetrics 1.0.0" : "text 0.0.4")\
+    <tr><th>Format</th><td>\(name(last.variant.format))\
     \(last.variant.names == nil ? "" : ", filtered")</td></tr>
     <tr><th>Size</th><td>\(size(last))</td></tr>
 
     """
+  }
+
+  private static func name(_ format: Exposition.Format) -> String {
+    switch format {
+    case .text: "text 0.0.4"
+    case .openMetrics: "OpenMetrics 1.0.0"
+    case .protobuf: "protobuf"
+    }
   }
 
   private static func size(_ answer: ScrapeLog.Answer) -> String {

@@ -7,35 +7,41 @@ extension Exposition.Format {
   /// The format that a request's Accept field asks for (RFC 9110 §12.5.1).
   ///
   /// Every scraper reads text. So text is the answer to a field that is missing, names no known format or refuses
-  /// everything: an error would only leave the scraper without a page. OpenMetrics must be preferred: by its weight; at
-  /// equal weights by a more specific range; at equal ranges by being named first.
+  /// everything: an error would only leave the scraper without a page. Another format must be preferred: by its weight;
+  /// at equal weights by a more specific range; at equal ranges by being named first. Protobuf must be named with its
+  /// message and its encoding, as there are others for the same name.
   init(accept: String?) {
-    guard let accept else {
-      self = .text
-      return
-    }
+    self = .text
+    guard let accept else { return }
     let ranges = Preference.list(accept)
-    let text = ranges.match(Self.textType)
-    let openMetrics = ranges.match(Self.openMetricsType)
-    self = openMetrics.isPreferred(to: text) ? .openMetrics : .text
+    var best = ranges.match(Self.textType)
+    for (format, type) in [(Self.openMetrics, Self.openMetricsType), (.protobuf, Self.protobufType)] {
+      let match = ranges.match(type)
+      if match.isPreferred(to: best) { (self, best) = (format, match) }
+    }
   }
 
   private static let textType = MediaType(
     name: "text/plain", group: "text/*", parameters: ["version": "0.0.4", "charset": "utf-8"])
   private static let openMetricsType = MediaType(
     name: "application/openmetrics-text", group: "application/*", parameters: ["version": "1.0.0", "charset": "utf-8"])
+  private static let protobufType = MediaType(
+    name: "application/vnd.google.protobuf", group: nil,
+    parameters: ["proto": "io.prometheus.client.metricfamily", "encoding": "delimited"])
 }
 
 private struct MediaType: Sendable {
   let name: String
-  /// The range of all types that begin alike.
-  let group: String
+  /// The range of all types that begin alike. Nil for a type that only a range with its name and all of its parameters
+  /// stands for.
+  let group: String?
+  /// In lower case, as ranges have them.
   let parameters: [String: String]
 
   /// How specifically a range names this type; nil if it doesn't.
   func specificity(of range: Preference) -> Int? {
     let isNamed = range.name == name
-    guard isNamed || range.name == group || range.name == "*/*" else { return nil }
+    guard isNamed || group != nil && (range.name == group || range.name == "*/*") else { return nil }
     var matched: Set<String> = []
     for parameter in range.parameters {
       // Names here need no escaping, so they satisfy every escaping scheme that a scraper understands.
@@ -43,6 +49,7 @@ private struct MediaType: Sendable {
       guard parameters[parameter.name] == parameter.value else { return nil }
       matched.insert(parameter.name)
     }
+    if group == nil, matched.count < parameters.count { return nil }
     return isNamed ? 2 + matched.count : range.name == "*/*" ? 0 : 1
   }
 }

@@ -6,12 +6,15 @@ public struct Exposition: Sendable {
     case text
     /// OpenMetrics 1.0.0, with exemplars and a final `# EOF`.
     case openMetrics
+    /// Protocol Buffers: messages `io.prometheus.client.MetricFamily`, each after its length, with exemplars.
+    case protobuf
 
     /// The value of `Content-Type`.
     public var contentType: String {
       switch self {
       case .text: "text/plain; version=0.0.4; charset=utf-8"
       case .openMetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8"
+      case .protobuf: "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited"
       }
     }
   }
@@ -21,7 +24,7 @@ public struct Exposition: Sendable {
   /// Names of the metrics to show, or of their samples (`x_count`); nil shows all.
   public var only: Set<String>?
   /// Whether OpenMetrics shows when each counter and histogram began (`_created`). That doubles the series of counters
-  /// in a Prometheus that does not use them. Off by default.
+  /// in a Prometheus that does not use them. Off by default. Protobuf always shows it, since there it is no series.
   public var created: Bool
 
   /// By default all metrics as text, without `_created`.
@@ -38,13 +41,22 @@ extension Registry {
   /// Families are sorted by name, series by their labels. No writer waits for this; numbers that change meanwhile are
   /// on the page in their old or their new state. Reuse the page: its memory is kept.
   public func write(_ exposition: Exposition = Exposition(), to page: inout ExpositionPage) {
-    let encoder = TextEncoder(exposition)
-    forEachFamily(exposition) { encoder.encode($0, $1, to: &page) }
-    encoder.finish(&page)
+    if exposition.format == .protobuf {
+      page.withProtobuf { writer in
+        forEachFamily(exposition) { ProtobufEncoder().encode($0, $1, to: &writer) }
+      }
+    } else {
+      let encoder = TextEncoder(exposition)
+      forEachFamily(exposition) { encoder.encode($0, $1, to: &page) }
+      encoder.finish(&page)
+    }
   }
 
-  /// All metrics as text, for tests and logs. An endpoint should reuse an ``ExpositionPage`` instead.
+  /// All metrics as text, for tests and logs: as text 0.0.4 in place of protobuf, which is none. An endpoint should
+  /// reuse an ``ExpositionPage`` instead.
   public func text(_ exposition: Exposition = Exposition()) -> String {
+    var exposition = exposition
+    if exposition.format == .protobuf { exposition.format = .text }
     var page = ExpositionPage()
     write(exposition, to: &page)
     return page.withBytes { String(decoding: $0, as: UTF8.self) }

@@ -1,4 +1,4 @@
-/// The parts of a family's lines that never change, rendered once at registration.
+/// The parts of a family's lines and messages that never change, rendered once at registration.
 struct ExpositionPieces: Sendable {
   /// `# HELP` and `# TYPE`, for each format.
   let textHeader: PaddedBytes
@@ -13,6 +13,7 @@ struct ExpositionPieces: Sendable {
   let bounds: [PaddedBytes]
   /// Whether OpenMetrics allows `_sum` and `_count`.
   let hasSum: Bool
+  let labels: LabelPairs
 
   init(_ descriptor: MetricDescriptor) {
     let (name, family) = (descriptor.name, descriptor.familyName)
@@ -28,6 +29,7 @@ struct ExpositionPieces: Sendable {
       PaddedBytes(",le=\"\(NumberText.canonical($0))\"} ")
     }
     hasSum = descriptor.hasSum
+    labels = LabelPairs(descriptor.labels)
   }
 
   private static func textHeader(_ descriptor: MetricDescriptor) -> [UInt8] {

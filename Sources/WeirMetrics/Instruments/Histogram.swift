@@ -33,7 +33,7 @@ public struct Histogram: Instrument {
     observe(Double(seconds) + Double(attoseconds) * 1e-18)
   }
 
-  /// Counts one observation and keeps it as its bucket's exemplar, shown in OpenMetrics only.
+  /// Counts one observation and keeps it as its bucket's exemplar, shown in OpenMetrics and protobuf.
   ///
   /// The observation is always counted. The exemplar is left out in these cases: a label's name is not valid or comes
   /// twice; a value contains a quote, a brace or a NUL, or has more than 512 bytes; names and values together have more

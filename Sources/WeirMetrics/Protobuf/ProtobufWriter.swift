@@ -133,7 +133,27 @@ package struct ProtobufWriter: ~Copyable {
     if length < 0x80 {
       (start + (beginning &- 1)).storeBytes(of: UInt8(truncatingIfNeeded: length), as: UInt8.self)
     } else {
-      makeRoom(forLengthOf: length)
+      makeRoom(forLengthOf: length, kept: 1)
+    }
+  }
+
+  /// Writes a message whose length is roughly known: as a field, or without a number with its length before it.
+  ///
+  /// As many octets are kept for the length as one of about `length` takes. Only if that was wrong, the body is moved.
+  @inlinable @inline(__always)
+  package mutating func delimited(_ field: Int?, about length: Int, _ body: (inout ProtobufWriter) -> Void) {
+    let kept = Self.octets(of: length)
+    var place = room(2 * Self.longestVarint)
+    if let field { Self.put(tag: field, .delimited, at: &place) }
+    cursor = place + kept
+    let beginning = cursor - start
+    body(&self)
+    let length = cursor - start &- beginning
+    if Self.octets(of: length) == kept {
+      place = start + (beginning &- kept)
+      Self.put(UInt64(truncatingIfNeeded: length), at: &place)
+    } else {
+      makeRoom(forLengthOf: length, kept: kept)
     }
   }
 
@@ -202,13 +222,17 @@ package struct ProtobufWriter: ~Copyable {
     return cursor
   }
 
-  /// Puts the length before the last `length` octets, whose first octet follows the one that is kept for it.
+  /// The octets that a length takes as a varint.
+  @inlinable @inline(__always)
+  static func octets(of length: Int) -> Int {
+    (UInt64.bitWidth &- (length | 1).leadingZeroBitCount &+ 6) / 7
+  }
+
+  /// Puts the length before the last `length` octets, which follow those that are kept for it: other than it takes.
   @usableFromInline
-  mutating func makeRoom(forLengthOf length: Int) {
-    let body = room(Self.longestVarint) - length
-    let octets = (UInt64.bitWidth - length.leadingZeroBitCount + 6) / 7
-    (body + (octets - 1)).copyMemory(from: body, byteCount: length)
-    var place = body - 1
+  mutating func makeRoom(forLengthOf length: Int, kept: Int) {
+    var place = room(Self.longestVarint) - length - kept
+    (place + Self.octets(of: length)).copyMemory(from: place + kept, byteCount: length)
     Self.put(UInt64(truncatingIfNeeded: length), at: &place)
     cursor = place + length
   }

@@ -70,6 +70,37 @@ import WeirTestSupport
     #expect(String(decoding: plain, as: UTF8.self) == "# TYPE b gauge\n# HELP b B.\nb 2\n# EOF\n")
   }
 
+  @Test func protobufAndGzip() throws {
+    let protobuf = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"
+    let client = try PageClient(exporter.address)
+    client.request("GET", "/metrics?name[]=b", [("Accept", protobuf), ("Accept-Encoding", "gzip")])
+    let response = try #require(client.response())
+    #expect(response.status == 200)
+    #expect(
+      response.fields["content-type"]
+        == "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited")
+    #expect(response.fields["content-encoding"] == "gzip")
+    let plain = try Compression.inflate(response.body, .gzip, limits: DecodeLimits(size: nil, ratio: nil))
+    // The name `b`, the help `B.`, a gauge, and a metric with the gauge 2.
+    let family: [UInt8] = [0x0a, 1, 0x62, 0x12, 2, 0x42, 0x2e, 0x18, 1, 0x22, 11, 0x12, 9, 9]
+    #expect(plain == [22] + family + [0, 0, 0, 0, 0, 0, 0, 0x40])
+    client.request("HEAD", "/metrics?name[]=b", [("Accept", protobuf)])
+    let head = try #require(client.response(toHead: true))
+    #expect(head.fields["content-length"] == "23" && head.body.isEmpty)
+  }
+
+  /// Prometheus 3 also knows version 1.0.0 of text, and names that need escaping. The answer is what is sent: version
+  /// 0.0.4, whose names need none.
+  @Test(arguments: [
+    "text/plain;version=1.0.0;escaping=allow-utf-8;q=0.6,*/*;q=0.5",
+    "text/plain;version=1.0.0;escaping=allow-utf-8;q=0.6,text/plain;version=0.0.4;q=0.5,*/*;q=0.4",
+  ])
+  func textOfPrometheus3(accept: String) throws {
+    let response = try #require(try PageClient.get(exporter.address, "/metrics?name[]=b", [("Accept", accept)]))
+    #expect(response.fields["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
+    #expect(response.text == "# HELP b B.\n# TYPE b gauge\nb 2\n")
+  }
+
   /// Several fields of a name are one list (RFC 9110 §5.3).
   @Test func fieldsInPieces() throws {
     let response = try #require(

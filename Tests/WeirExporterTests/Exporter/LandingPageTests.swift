@@ -38,6 +38,16 @@ import WeirMetrics
     }
   }
 
+  @Test(arguments: [
+    (Exposition.Format.text, "text 0.0.4"), (.openMetrics, "OpenMetrics 1.0.0"), (.protobuf, "protobuf"),
+  ])
+  func showsTheFormat(format: Exposition.Format, name: String) {
+    var log = ScrapeLog()
+    let variant = ScrapeRequest.Variant(format: format, coding: .identity, names: nil)
+    log.answered(RenderedPage(body: [], plainSize: 0), variant, seconds: 0, at: start)
+    #expect(html("shop", log).contains("<tr><th>Format</th><td>\(name)</td></tr>"))
+  }
+
   @Test func theTitleCannotAddMarkup() {
     let html = html("<script>alert('a & \"b\"')</script>\u{0}")
     #expect(!html.contains("<script"))

@@ -4,6 +4,8 @@ import WeirMetrics
 @testable import WeirExporter
 
 @Suite struct FormatNegotiationTests {
+  private static let protobuf = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily"
+
   /// What scrapers in the field send.
   @Test(
     arguments: [
@@ -29,8 +31,18 @@ import WeirMetrics
       (
         "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited;q=0.6,"
           + "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,"
-          + "text/plain;version=0.0.4;q=0.2,*/*;q=0.1", .openMetrics
+          + "application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.3,"
+          + "text/plain;version=0.0.4;q=0.2,*/*;q=0.1", .protobuf
       ),
+      // Prometheus 2.42 with native histograms
+      (
+        "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited,"
+          + "application/openmetrics-text;version=1.0.0;q=0.8,application/openmetrics-text;version=0.0.1;q=0.75,"
+          + "text/plain;version=0.0.4;q=0.5,*/*;q=0.1", .protobuf
+      ),
+      // Prometheus 3 that is to scrape text
+      ("text/plain;version=1.0.0;escaping=allow-utf-8;q=0.6,text/plain;version=0.0.4;q=0.5,*/*;q=0.4", .text),
+      ("text/plain;version=1.0.0;escaping=allow-utf-8;q=0.6,*/*;q=0.5", .text),
       // VictoriaMetrics
       ("text/plain;version=0.0.4;q=1,*/*;q=0.1", .text),
       // OpenTelemetry collector, Telegraf
@@ -81,6 +93,20 @@ import WeirMetrics
       ("application/openmetrics-text;q=0.9;version=1.0.0, text/plain;q=0.8", .openMetrics),
       ("application/openmetrics-text ; ; Q=0.9 ; Version=1.0.0 ,text/plain;q=0.8", .openMetrics),
       ("APPLICATION/OpenMetrics-Text", .openMetrics),
+      // protobuf, with its message and its encoding
+      ("\(protobuf);encoding=delimited, */*", .protobuf),
+      ("Application/VND.Google.Protobuf;Encoding=DELIMITED;Proto=io.prometheus.client.metricfamily", .protobuf),
+      ("\(protobuf);encoding=delimited;q=0.5, text/plain;q=0.6", .text),
+      ("\(protobuf);encoding=delimited;q=0.5, application/openmetrics-text;q=0.6", .openMetrics),
+      ("\(protobuf);encoding=delimited, application/openmetrics-text;version=1.0.0", .protobuf),
+      ("application/openmetrics-text;version=1.0.0;charset=utf-8, \(protobuf);encoding=delimited", .openMetrics),
+      ("\(protobuf);encoding=delimited;q=0, text/plain;q=0.1", .text),
+      ("\(protobuf);encoding=text, text/plain;q=0.1", .text),
+      ("\(protobuf);encoding=compact-text, application/openmetrics-text;q=0.1", .openMetrics),
+      ("\(protobuf), text/plain;q=0.1", .text),
+      ("application/vnd.google.protobuf;encoding=delimited;proto=other.Message, text/plain;q=0.1", .text),
+      ("application/vnd.google.protobuf, text/plain;q=0.1", .text),
+      ("application/*, text/plain;q=0.1", .openMetrics),
     ] as [(String, Exposition.Format)])
   func rules(accept: String, format: Exposition.Format) {
     #expect(Exposition.Format(accept: accept) == format)
