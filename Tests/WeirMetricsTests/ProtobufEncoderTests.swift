@@ -43,6 +43,15 @@ import WeirTestSupport
     #expect(page() == octets("42 0a0167 1801 " + plain + " " + escaped))
   }
 
+  @Test func aLastLabelThatIsLeftOut() throws {
+    let family = try registry.gauge("g", help: "", labels: "a", Label<String>(omittedIfEmpty: "bc"))
+    family.with("x", "").set(1)
+    family.with("x", "y").set(1)
+    let (first, one) = ("0a06 0a0161 120178", "1209 09000000000000f03f")
+    let all = "0a0167 1801 2213 \(first) \(one) 221c \(first) 0a07 0a026263 120179 \(one)"
+    #expect(page() == octets("38" + " " + all))
+  }
+
   @Test func anInfoMetricIsAGauge() throws {
     try registry.info("b_info", help: "", labels: ["v": "1"])
     #expect(page() == octets("1f 0a06625f696e666f 1801 2213 0a06 0a0176 120131 1209 09000000000000f03f"))

@@ -49,7 +49,10 @@ struct LabelPairs: Sendable {
   @inline(__always)
   private func put(_ text: UnsafeRawBufferPointer, to line: inout LineWriter) -> Bool {
     guard var value = text.baseAddress else { return true }
+    let lastQuote = value + (text.count &- 1)
     for index in names.indices {
+      // The last label is left out if its value is empty.
+      if index > 0, value == lastQuote { break }
       value += schema.skip(index)
       let count = Self.quote(in: value)
       let length = names[index].count &+ 1 &+ count
