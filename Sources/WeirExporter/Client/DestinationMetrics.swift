@@ -111,11 +111,10 @@ final class DestinationMetrics: Sendable {
 
   var isOfOperation: Bool { !operation.isEmpty }
 
-  /// The metrics of an operation; these, which must be a destination's, without one.
+  /// The metrics of an operation of the destination.
   ///
-  /// - Parameter method: The method of the request.
-  func of(_ operation: NamedOperation?, method: @autoclosure () -> String) -> DestinationMetrics {
-    guard let operation else { return self }
+  /// - Parameter method: The label of the request's method.
+  func of(_ operation: NamedOperation, method: @autoclosure () -> String) -> DestinationMetrics {
     if let known = operation.note.withLock({ $0 }) as? DestinationMetrics, known.mark === mark { return known }
     let metrics = named(operation.name, method())
     // Others share what is counted as folded, each time.

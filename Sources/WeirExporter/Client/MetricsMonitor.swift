@@ -167,18 +167,23 @@ extension MetricsMonitor: SharedTransportObserver {
     let admission = exchange.admission
     // A note may belong to another monitor.
     if let known = admission.note as? DestinationMetrics, known.families === families { return known }
-    let metrics = destinations.metrics(of: admission.state?.destination).of(
-      exchange.operation, method: MethodLabel.of(exchange.method))
+    var metrics = destinations.metrics(of: admission.state?.destination)
+    if let operation = exchange.operation {
+      metrics = metrics.of(operation, method: MethodLabel.of(exchange.method))
+    }
     // Without a state the destination is not known yet.
     if admission.state != nil { admission.note = metrics }
     return metrics
   }
 
   package func exchangeBegan(_ exchange: any TransportExchange) {
-    let metrics = metrics(of: exchange)
-    // The starts of all operations are one series.
-    let whole = metrics.isOfOperation ? destinations.metrics(of: exchange.destination) : metrics
-    whole.started(method: MethodLabel.of(exchange.method))
+    let (metrics, method) = (metrics(of: exchange), MethodLabel.of(exchange.method))
+    if metrics.isOfOperation {
+      // The starts of all operations are one series.
+      destinations.metrics(of: exchange.destination).started(method: method)
+    } else {
+      metrics.started(method: method)
+    }
   }
 
   package func exchange(

@@ -10,7 +10,9 @@ import WeirTestSupport
   private static let unavailable = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"
 
   /// Of each destination one GET was answered 200 and one 503.
-  private func page(_ registry: Registry, _ overload: OverloadSettings? = nil) async throws -> String {
+  private func page(
+    _ registry: Registry, _ overload: OverloadSettings? = nil, operations: [String] = [""]
+  ) async throws -> String {
     let exporter = try Exporter(registry: registry, listenAddress: "127.0.0.1:0")
     let server = try ScriptedServer(
       Script(.forever([.head, .send(okResponse("hello")), .head, .send(Self.unavailable)])))
@@ -21,15 +23,18 @@ import WeirTestSupport
     let session = Session(
       configuration: configuration, eventMonitors: [try MetricsMonitor(registry: exporter.registry)])
     for host in hosts {
-      for status in [200, 503] {
-        let response = await session.request("http://\(host):\(server.port)/").serializingString().response
-        #expect(response.response?.statusCode == status)
+      for operation in operations {
+        for status in [200, 503] {
+          let request = session.request("http://\(host):\(server.port)/").operation(operation)
+          #expect(await request.serializingString().response.response?.statusCode == status)
+        }
       }
     }
     return try await eventually("all has been counted") {
       let page = registry.text()
       let isControlled = sum("weir_concurrency_limit{", page) == Double(64 * Self.count)
-      return sum("weir_requests_total{", page) == Double(2 * Self.count) && isControlled == (overload != nil)
+      let requests = 2 * Self.count * operations.count
+      return sum("weir_requests_total{", page) == Double(requests) && isControlled == (overload != nil)
         ? page : nil
     }
   }
@@ -48,6 +53,18 @@ import WeirTestSupport
     let page = try await page(Registry(), overload)
     #expect(series(page) < mostSeries && series(page) > 5_000, "\(series(page)) series")
     #expect(page.utf8.count < mostBytes, "\(page.utf8.count) bytes")
+  }
+
+  /// An operation costs what docs/scale.md says, and twenty of them find room at each destination.
+  @Test func twentyOperationsOfFiftyDestinations() async throws {
+    func series(_ page: String) -> Int { self.series(page.replacing(/(?m)^weir_event_loop_lag.*\n/, with: "")) }
+    let without = series(try await page(Registry()))
+    let page = try await page(Registry(), operations: (1...20).map { "GET /\($0)/{id}" })
+    // Outcomes, and attempts answered by 200 and by 503; those without a name are not there.
+    let (outcomes, attempts) = (RequestOutcome.allCases.count, 2 * 19)
+    #expect(series(page) - without == Self.count * (20 * (outcomes + attempts) - attempts))
+    #expect(sum("weir_metrics_series_folded_total{", page) == 0 && !page.contains("\"_other\""))
+    #expect(outcomes + 19 == 34, "docs/scale.md and docs/metrics.md have the number")
   }
 
   /// Most of a page is buckets.
