@@ -55,18 +55,62 @@ import WeirTransport
   }
 
   /// What is not recorded passes as it came.
-  @Test(arguments: [
-    [traceparent], ["00-\(trace)-\(parent)-03"], ["00-\(trace)-\(parent)-00"], ["01-\(trace)-\(parent)-01-more"],
-    ["broken"], [traceparent, traceparent],
-  ]) func withoutSpansTheFieldsPass(parents: [String]) throws {
-    let server = try ScriptedServer(.answering(okResponse("")))
-    let rig = try Self.rig(Route(to: server.port)) { $0.trace = TraceSettings(begins: false) }
+  /// What becomes of a caller's fields where spans are exported.
+  enum Fate: Sendable {
+    /// The trace goes on below a span of the gateway's.
+    case continued
+    /// The caller does not record it, and neither does the gateway.
+    case passed
+    /// A trace begins here.
+    case replaced
+  }
+
+  static let contexts: [([String], Fate)] = {
+    let (ids, zeros) = ("\(trace)-\(parent)", String(repeating: "0", count: 32))
+    return [
+      ([traceparent], .continued), (["00-\(ids)-03"], .continued), (["00-\(ids)-ff"], .continued),
+      (["01-\(ids)-01"], .continued), (["01-\(ids)-01-more"], .continued), (["fe-\(ids)-05"], .continued),
+      (["  \(traceparent) "], .continued), (["00-\(ids)-00"], .passed), (["00-\(ids)-02"], .passed),
+      (["cc-\(ids)-00-x"], .passed), (["ff-\(ids)-01"], .replaced), (["broken"], .replaced), ([""], .replaced),
+      (["00-\(ids)"], .replaced), (["00-\(ids)-01-more"], .replaced), (["01-\(ids)-01x"], .replaced),
+      (["00-\(ids.uppercased())-01"], .replaced), (["00-\(zeros)-\(parent)-01"], .replaced),
+      (["00-\(trace)-\(zeros.prefix(16))-01"], .replaced), (["00 -\(ids)-01"], .replaced),
+      (["\(traceparent),\(traceparent)"], .replaced), ([traceparent, traceparent], .replaced),
+      (["broken", traceparent], .replaced),
+    ]
+  }()
+
+  /// The fields of a request, with those of the context and its state.
+  private static func ask(_ rig: GatewayRig, _ parents: [String]) throws {
     let client = try rig.client()
     let fields = parents.map { "traceparent: \($0)\r\n" }.joined() + "tracestate: a=1 , b=2\r\ntracestate: c=3\r\n"
     client.send("GET / HTTP/1.1\r\nHost: h\r\n\(fields)\r\n")
     #expect(client.response()?.status == 200)
-    #expect(Self.values("traceparent", at: server) == parents)
+  }
+
+  @Test(arguments: contexts) func withoutSpansTheFieldsPass(parents: [String], fate: Fate) throws {
+    let server = try ScriptedServer(.answering(okResponse("")))
+    try Self.ask(Self.rig(Route(to: server.port)) { $0.trace = TraceSettings(begins: false) }, parents)
+    #expect(Self.values("traceparent", at: server) == parents.map { $0.trimmingCharacters(in: .whitespaces) })
     #expect(Self.values("tracestate", at: server) == ["a=1 , b=2", "c=3"])
+  }
+
+  @Test(arguments: contexts) func withSpansTheFieldsLeadToThem(parents: [String], fate: Fate) throws {
+    let server = try ScriptedServer(.answering(okResponse("")))
+    let bin = SpanBin()
+    try Self.ask(
+      Self.rig(Route(to: server.port), spans: bin) { $0.trace = TraceSettings(begins: true, sample: 1) }, parents)
+    let sent = Self.values("traceparent", at: server)
+    guard fate != .passed else {
+      #expect(sent == parents && Self.values("tracestate", at: server) == ["a=1 , b=2", "c=3"])
+      return
+    }
+    #expect(eventually { bin.attempts.count == 1 })
+    let context = try #require(TraceContext(traceparent: sent.first ?? ""))
+    #expect(sent.count == 1 && context.isSampled && context.parent == bin.attempts.first?.place.id)
+    #expect((context.traceID == Self.trace) == (fate == .continued))
+    #expect(bin.request?.parent == (fate == .continued ? UInt64(Self.parent, radix: 16) : 0))
+    #expect(Self.values("tracestate", at: server) == (fate == .continued ? ["a=1,b=2,c=3"] : []))
   }
 
   @Test func aRecordedTraceIsContinued() throws {
