@@ -17,7 +17,8 @@ extension Span {
     traceState = place.traceState
     flags = place.flags
     links = record.previous.map { [Place($0)] } ?? []
-    attributes = Self.attributes(of: record)
+    add(method: record.method.rawValue)
+    attributes += Self.attributes(of: record)
     events = Self.events(of: record, from: start)
     let error = record.isAbandoned ? nil : record.error
     note(status: record.metrics.statusCode, ErrorLabel.of(status: record.metrics.statusCode, error), error)
@@ -35,7 +36,7 @@ extension Span {
       Self.name(of: method?.rawValue, operation), .internal, at: Place(trace.parent), from: start,
       to: start &+ UInt64(nanosecondsIn: duration))
     flags = trace.parent.flags
-    if let method { attributes += Self.attributes(ofMethod: method.rawValue) }
+    if let method { add(method: method.rawValue) }
     if let destination { attributes += Self.attributes(ofServer: destination) }
     if let template = operation?.pathTemplate { attributes.append(Attribute("url.template", template)) }
     attributes.append(Attribute("weir.outcome", outcome.rawValue))
@@ -67,11 +68,12 @@ extension Span {
     return operation?.spanName(of: name) ?? name
   }
 
-  package static func attributes(ofMethod method: String) -> [Attribute] {
+  package mutating func add(method: String) {
     let label = MethodLabel.of(method)
-    let known = Attribute("http.request.method", label)
-    guard label == MethodLabel.other else { return [known] }
-    return [known, Attribute("http.request.method_original", String(method.prefix(64)))]
+    attributes.append(Attribute("http.request.method", label))
+    if label == MethodLabel.other {
+      attributes.append(Attribute("http.request.method_original", method.cut(after: 64)))
+    }
   }
 
   private static func attributes(ofServer destination: Destination) -> [Attribute] {
@@ -80,7 +82,7 @@ extension Span {
 
   private static func attributes(of record: AttemptRecord) -> [Attribute] {
     let metrics = record.metrics
-    var attributes = attributes(ofMethod: record.method.rawValue)
+    var attributes: [Attribute] = []
     if let destination = record.destination {
       attributes += Self.attributes(ofServer: destination)
       attributes.append(Attribute("url.scheme", destination.scheme))

@@ -216,7 +216,7 @@ extension RequestSpans {
     span.links = attempt.previous.map { [$0] } ?? []
     span.events = Span.Event.phases(report.phases, from: span.start, isBroken: report.statusCode == nil)
     span.attributes.reserveCapacity(14)
-    span.attributes += Span.attributes(ofMethod: attempt.method)
+    span.add(method: attempt.method)
     if let destination = attempt.destination {
       span.attributes.append(Attribute("server.address", destination.host))
       span.attributes.append(Attribute("server.port", destination.port))
@@ -273,7 +273,7 @@ extension RequestSpans {
     span.traceState = trace.traceState
     span.events = events
     span.attributes.reserveCapacity(14)
-    span.attributes += Span.attributes(ofMethod: method)
+    span.add(method: method)
     // The target of CONNECT is no path.
     if method != "CONNECT" { span.attributes.append(Attribute("url.path", cut(request.shownPath))) }
     span.attributes.append(Attribute("url.scheme", request.context.isSecure ? "https" : "http"))
@@ -282,7 +282,7 @@ extension RequestSpans {
     if status != 0 { span.attributes.append(Attribute("http.response.status_code", status)) }
     let client = String(decoding: request.clientText, as: UTF8.self)
     if !client.isEmpty { span.attributes.append(Attribute("client.address", client)) }
-    addServer(head.authority, isSecure: request.context.isSecure, to: &span.attributes)
+    head.withAuthorityBytes { addServer($0, isSecure: request.context.isSecure, to: &span.attributes) }
     if let agent = head.fields["user-agent"] {
       span.attributes.append(Attribute("user_agent.original", cut(agent)))
     }
@@ -306,15 +306,16 @@ extension RequestSpans {
   private static let longest = 512
 
   /// Adds the host and port that a client has asked for.
-  private func addServer(_ authority: String, isSecure: Bool, to attributes: inout [Attribute]) {
+  private func addServer(_ authority: UnsafeRawBufferPointer, isSecure: Bool, to attributes: inout [Attribute]) {
     guard !authority.isEmpty else { return }
-    let octets = authority.utf8
-    let colon = octets.lastIndex(of: UInt8(ascii: ":"))
-    let port = colon.flatMap { Int(authority[octets.index(after: $0)...]) }
-    var host = port == nil ? octets[...] : octets[..<(colon ?? octets.endIndex)]
+    let octets = authority.bindMemory(to: UInt8.self).span
+    var host = authority[..<RequestAuthority.hostLength(octets)]
     if host.first == UInt8(ascii: "["), host.last == UInt8(ascii: "]") { host = host.dropFirst().dropLast() }
-    attributes.append(Attribute("server.address", cut(String(host) ?? "")))
-    attributes.append(Attribute("server.port", port ?? (isSecure ? 443 : 80)))
+    let port = UnsafeRawBufferPointer(rebasing: authority[RequestAuthority.port(octets)].dropFirst()).decimal
+    attributes.append(Attribute("server.address", cut(String(decoding: host, as: UTF8.self))))
+    // What is no port is not there.
+    let named = port.flatMap { (1...65_535).contains($0) ? Int($0) : nil }
+    attributes.append(Attribute("server.port", named ?? (isSecure ? 443 : 80)))
   }
 }
 

@@ -37,6 +37,19 @@ import WeirTransport
     #expect(bin.attempts.allSatisfy { $0.parent == bin.request?.place.id && $0.start <= $0.end })
   }
 
+  @Test(arguments: [
+    ("shop.test", "shop.test", 80), ("shop.test.", "shop.test", 80), ("[::1]:8443", "::1", 8443), ("[::1]", "::1", 80),
+    ("shop.test:99999", "shop.test", 80), ("shop.test:", "shop.test", 80),
+  ]) func theServerIsWhatTheClientAskedFor(host: String, address: String, port: Int) throws {
+    let server = try ScriptedServer(.answering(okResponse("")))
+    let rig = try rig(Route(to: server.port))
+    let client = try rig.client()
+    client.send("GET / HTTP/1.1\r\nHost: \(host)\r\n\r\n")
+    #expect(client.response()?.status == 200)
+    #expect(eventually { bin.request != nil })
+    #expect(bin.request?.text("server.address") == address && bin.request?["server.port"] == .integer(port))
+  }
+
   @Test func aRequestAndItsAttempt() throws {
     let server = try ScriptedServer(.answering(okResponse("")))
     #expect(try ask(rig(Route(to: server.port))) == 200)
