@@ -69,6 +69,25 @@ import WeirTestSupport
     #expect(page() == octets("63 0a0168 1804 225c 3a5a " + bucket + " " + last + " " + rest))
   }
 
+  /// Two neighbours are one span, and each count is told as the difference to the one before. 0.5, 1 and 2 are bounds.
+  @Test func nativeHistograms() throws {
+    let registry = Registry(
+      seriesLimit: 2_000, ownMetrics: false, nativeHistograms: .all, clock: WallClock { 1_700_000_000.25 })
+    let histogram = try registry.histogram("h", help: "", buckets: [1])
+    for value in [0.5, 1, 1.05, 1.05, 1.05, 2, 0, -1] { histogram.observe(value) }
+    var page = ExpositionPage()
+    registry.write(Exposition(.protobuf), to: &page)
+    let buckets = "1a0b 0804 11000000000000f03f 1a0b 0808 11000000000000f07f"
+    let rest = "0808 119999999999991640 7a0b 0880e2cfaa06 1080e59a77"
+    let native = "2806 31000000000000f037 3801"
+    let negative = "4a04 0800 1001 5002"
+    let positive = "6204 080f 1001 6204 080e 1002 6204 080c 1001 6802 6800 6804 6803"
+    let fields = octets([buckets, rest, native, negative, positive].joined(separator: " "))
+    let metric = [0x3a, UInt8(fields.count)] + fields
+    let body = octets("0a0168 1804 22") + [UInt8(metric.count)] + metric
+    #expect(page.withBytes { Array($0) } == [UInt8(body.count)] + body)
+  }
+
   /// A pair, a metric and a family whose lengths take more than one octet.
   @Test(arguments: [1, 100, 114, 115, 127, 128, 300, 4096])
   func longLabels(_ count: Int) throws {
@@ -116,6 +135,26 @@ import WeirTestSupport
       return path
     }
     return try await Self.python.run(["\(PackageRoot.path)/Tests/Peers/client_model.py"] + files)
+  }
+
+  @Test(.enabled(if: python.isInstalled, Comment(rawValue: python.isMissing)))
+  func anotherReaderFindsNativeBuckets() async throws {
+    let registry = Registry(nativeHistograms: .all)
+    let sides = try registry.histogram("sides", help: "Sides.", buckets: [0.1, 1], labels: "side")
+    for value in [1e300, 3, -2, 0, 1e-30, 1, -1e9, 3] { sides.with("both").observe(value) }
+    for power in 0..<161 { sides.with("many").observe(scalbn(1, power)) }
+    sides.with("traced").observe(0.75, traceID: "4b")
+    _ = try registry.histogram("empty", help: "Empty.")
+    let twos = (1...79).map { "\"\($0)\": 2" }.joined(separator: ", ")
+    let threshold = "2.938735877055719e-39"
+    #expect(
+      try await compare(registry) == """
+        ["empty", {}, 3, \(threshold), 0, {}, {}]
+        ["sides", {"side": "both"}, 3, \(threshold), 1, {"8": 1, "240": 1}, {"-797": 1, "0": 1, "13": 2, "7973": 1}]
+        ["sides", {"side": "many"}, -1, \(threshold), 0, {}, {"0": 1, \(twos), "80": 2}]
+        ["sides", {"side": "traced"}, 3, \(threshold), 0, {}, {"-3": 1}]
+
+        """)
   }
 
   @Test(.enabled(if: python.isInstalled, Comment(rawValue: python.isMissing)))

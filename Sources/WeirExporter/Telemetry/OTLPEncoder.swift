@@ -7,14 +7,17 @@ import WeirOTLP
 struct OTLPEncoder: TelemetryEncoder {
   private let encoding: MessageEncoding
   private let registry: Registry
+  private let hasExponential: Bool
   private let scope = Scope("weir", version: WeirInfo.version)
 
   /// When the process began to count, in nanoseconds since 1970, as far as anybody has asked for it.
   private static let start = now
 
-  init(_ encoding: OTLPEndpoint.Encoding, of registry: Registry) {
+  /// - Parameter hasExponential: Whether native histograms are exponential ones, without the bounds of the page.
+  init(_ encoding: OTLPEndpoint.Encoding, of registry: Registry, hasExponential: Bool = false) {
     self.encoding = encoding == .json ? .json : .protobuf
     self.registry = registry
+    self.hasExponential = hasExponential
   }
 
   private static var now: UInt64 { UInt64(clamping: Timestamp.nanoseconds) }
@@ -26,7 +29,9 @@ struct OTLPEncoder: TelemetryEncoder {
   }
 
   func message(ofMetrics resource: [Attribute]) -> [UInt8] {
-    MetricsMessage(registry, of: Resource(resource), by: scope, from: Self.start, at: Self.now).encoded(as: encoding)
+    MetricsMessage(
+      registry, of: Resource(resource), by: scope, from: Self.start, at: Self.now, hasExponential: hasExponential
+    ).encoded(as: encoding)
   }
 
   func remark(in body: [UInt8], isError: Bool) -> (rejected: Int, text: String) {

@@ -220,9 +220,12 @@ package struct TelemetryEnvironment: Sendable {
     read("\(metrics)TEMPORALITY_PREFERENCE", of: .metrics) { _, text throws(Refusal) in
       if text.lowercased() != "cumulative" { throw .warning("must be cumulative; weir sends no other totals") }
     }
-    read("\(metrics)DEFAULT_HISTOGRAM_AGGREGATION", of: .metrics) { _, text throws(Refusal) in
-      if text.lowercased() != "explicit_bucket_histogram" {
-        throw .warning("must be explicit_bucket_histogram; weir sends no other histograms")
+    read("\(metrics)DEFAULT_HISTOGRAM_AGGREGATION", of: .metrics) { settings, text throws(Refusal) in
+      switch text.lowercased() {
+      case "explicit_bucket_histogram": break
+      case "base2_exponential_bucket_histogram": settings.hasExponentialHistograms = true
+      default:
+        throw .warning("must be explicit_bucket_histogram or base2_exponential_bucket_histogram; the first is taken")
       }
     }
   }

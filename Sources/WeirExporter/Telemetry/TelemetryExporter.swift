@@ -67,7 +67,9 @@ package final class TelemetryExporter: Sendable {
         source = .spans(made)
       }
       let encoder: any TelemetryEncoder =
-        encoder?(signal) ?? OTLPEncoder(settings[signal].endpoint.encoding, of: registry)
+        encoder?(signal)
+        ?? OTLPEncoder(
+          settings[signal].endpoint.encoding, of: registry, hasExponential: settings.hasExponentialHistograms)
       exporters.append(SignalExporter(signal, to: url, settings[signal], by: encoder, session, source, parts))
     }
     (self.sessions, spans) = (sessions, queue)

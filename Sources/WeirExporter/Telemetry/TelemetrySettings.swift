@@ -22,6 +22,8 @@ package struct TelemetrySettings: Sendable, Hashable {
   package var isDisabled = false
   package var traces = Signal(interval: 5)
   package var metrics = Signal(interval: 60)
+  /// Whether native histograms are sent as exponential ones, without the bounds of the page.
+  package var hasExponentialHistograms = false
   /// The most spans that wait for an export or are under way.
   package var queue = 2048
   /// The most spans of one export.

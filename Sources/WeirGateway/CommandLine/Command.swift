@@ -45,6 +45,8 @@ package struct ServeOptions: Equatable, Sendable {
   package var endpointLimit = 500
   /// The buckets of histograms, by name, in place of their default ones.
   package var buckets: [String: Buckets] = [:]
+  /// The histograms that are native ones beside their classic buckets.
+  package var nativeHistograms = NativeHistograms.none
   /// Nil means one for each of ``UsableCores``.
   package var workers: Int?
   /// The time for which requests are still accepted after the program was told to end, while `/-/ready` answers 503.

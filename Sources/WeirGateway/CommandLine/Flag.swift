@@ -111,6 +111,9 @@ extension Flag<ServeOptions> {
       ) { options, value in
         options.buckets.updateValue(value.buckets, forKey: value.name) == nil ? nil : "each histogram once"
       },
+      Flag(
+        "--metrics.native-histograms", histograms, \.nativeHistograms,
+        "Histograms with native buckets too, or all. Default: none."),
       Flag("--log.level", choice("LEVEL"), \.logLevel, "One of debug, info, warn, error. Default: info."),
       Flag("--log.format", choice("FORMAT"), \.logFormat, "One of logfmt, json. Default: logfmt."),
     ]
@@ -212,6 +215,13 @@ private let header = FlagValue("'NAME: VALUE'", "a header field, such as 'Accept
   let value = parts.last?.drop { $0 == " " } ?? ""
   guard parts.count == 2, FieldSyntax.isToken(parts[0].utf8), FieldSyntax.isValue(value.utf8) else { return nil }
   return HeaderRule(name: String(parts[0]), value: String(value))
+}
+
+private let histograms = FlagValue(
+  "NAME,NAME", "names of histograms, such as weir_request_duration_seconds,weir_phase_duration_seconds, or all"
+) { text -> NativeHistograms? in
+  let names = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+  return names == ["all"] ? .all : names.contains("") ? nil : .named(Set(names))
 }
 
 private let histogram = FlagValue(

@@ -1,5 +1,6 @@
 import WeirExporter
 import WeirIO
+import WeirMetrics
 import WeirServer
 
 /// The log lines of the start.
@@ -37,6 +38,11 @@ extension Serve {
       log.warn(
         "everybody who reaches the metrics address may read it; see --web.config.file",
         ["address": .string("\(servers.exporterAddress)")])
+    }
+    for (histogram, rules) in ClassicRules.reading(options.nativeHistograms) {
+      log.info(
+        "rules read the classic buckets of a native histogram; for a Prometheus that keeps none, load native.yml too",
+        ["histogram": .string(histogram), "rules": .string(rules.joined(separator: ", "))])
     }
     guard isDemo else { return }
     let gateway = Self.url(servers.gateway.address)

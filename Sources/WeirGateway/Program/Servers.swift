@@ -46,7 +46,7 @@ final class Servers: Sendable {
     exporterOptions.stopLinger = ServerLimits.gateway.stopLinger
     let crowd = CrowdLog(listener: "metrics", connections: shares.metrics, log: log)
     exporterOptions.onServerEvent = { crowd.note($0) }
-    let registry = Registry(buckets: options.buckets)
+    let registry = Registry(buckets: options.buckets, nativeHistograms: options.nativeHistograms)
     let monitor = try MetricsMonitor(
       registry: registry, destinationLimit: options.destinationLimit, operationLimit: options.operationLimit)
     metrics = try GatewayMetrics(registry, client: monitor, endpointLimit: options.endpointLimit)
@@ -60,7 +60,10 @@ final class Servers: Sendable {
     gateway = try Gateway(
       configuration, options: gatewayOptions, metrics: metrics, observer: monitor, log: log)
     status.show(gateway)
-    try Self.checkNames(of: options.buckets, exporter.registry)
+    try Self.check(names: options.buckets.keys, of: "--metrics.buckets", registry)
+    if case .named(let names) = options.nativeHistograms {
+      try Self.check(names: names, of: "--metrics.native-histograms", registry)
+    }
     webAddress = options.webAddress
     do throws(ListenError) {
       exporterListener = try sockets.listener(named: InheritedSockets.metricsName, at: webAddress)
@@ -93,12 +96,14 @@ final class Servers: Sendable {
   var loops: [EventLoop] { gateway.loops + (exporter.loop.map { [$0] } ?? []) }
 
   /// Checks that a histogram of each name exists. Called once all metrics are registered.
-  private static func checkNames(of buckets: [String: Buckets], _ registry: Registry) throws(CommandLineError) {
-    let names = registry.histogramNames
-    guard let unknown = buckets.keys.sorted().first(where: { !names.contains($0) }) else { return }
-    let hint = suggestion(for: unknown, among: names).map { "did you mean \(quoted($0))?" }
+  private static func check(
+    names: some Collection<String>, of flag: String, _ registry: Registry
+  ) throws(CommandLineError) {
+    let known = registry.histogramNames
+    guard let unknown = names.sorted().first(where: { !known.contains($0) }) else { return }
+    let hint = suggestion(for: unknown, among: known).map { "did you mean \(quoted($0))?" }
     throw CommandLineError(
-      "--metrics.buckets: no histogram is called \(quoted(unknown)); "
-        + (hint ?? "there are \(names.joined(separator: ", "))"))
+      "\(flag): no histogram is called \(quoted(unknown)); "
+        + (hint ?? "there are \(known.joined(separator: ", "))"))
   }
 }

@@ -6,7 +6,8 @@ public struct Exposition: Sendable {
     case text
     /// OpenMetrics 1.0.0, with exemplars and a final `# EOF`.
     case openMetrics
-    /// Protocol Buffers: messages `io.prometheus.client.MetricFamily`, each after its length, with exemplars.
+    /// Protocol Buffers: messages `io.prometheus.client.MetricFamily`, each after its length, with exemplars and with
+    /// native buckets (``NativeHistograms``).
     case protobuf
 
     /// The value of `Content-Type`.

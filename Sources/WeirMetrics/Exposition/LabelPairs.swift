@@ -15,7 +15,7 @@ struct LabelPairs: Sendable {
   /// The length of a set's fields, if nothing in it is escaped and each pair has less than 128 bytes.
   @inline(__always)
   func length(of text: UnsafeRawBufferPointer) -> Int {
-    // Of `name="value",` four bytes go, one less at the end, and six come.
+    // Each `name="value",` loses four bytes, the last one three, and gets six.
     text.count &+ 2 &* names.count &+ 1
   }
 

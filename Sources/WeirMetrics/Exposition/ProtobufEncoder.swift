@@ -10,6 +10,11 @@ struct ProtobufEncoder {
     enum Metric { static let gauge = 2, counter = 3, histogram = 7 }
     enum Number { static let value = 1, created = 3 }
     enum Histogram { static let count = 1, sum = 2, bucket = 3, created = 15 }
+    enum Native {
+      static let schema = 5, zeroThreshold = 6, zeroCount = 7
+      static let negativeSpan = 9, negativeDelta = 10, positiveSpan = 12, positiveDelta = 13
+    }
+    enum Span { static let offset = 1, length = 2 }
     enum Bucket { static let cumulativeCount = 1, upperBound = 2, exemplar = 3 }
     enum Exemplar { static let value = 2, timestamp = 3 }
     enum Timestamp { static let seconds = 1, nanoseconds = 2 }
@@ -95,9 +100,12 @@ struct ProtobufEncoder {
     writer.delimited(Field.Family.metric, about: labels.length(of: series.text) + length) { writer in
       labels.write(series.text, isEscaped: series.slab.isEscaped, to: &writer)
       writer.delimited(Field.Metric.histogram, about: length) { writer in
+        // Readers compare the count with the native buckets. The classic ones leave out observations that came later.
+        let native = histogram.native
+        let most = native?.count ?? .max
         var total: UInt64 = 0
         for index in 0...bounds.count {
-          total &+= series.slab.load(index)
+          total = min(total &+ series.slab.load(index), most)
           let bucket = writer.open(Field.Histogram.bucket)
           writer.varint(Field.Bucket.cumulativeCount, total)
           writer.double(Field.Bucket.upperBound, index < bounds.count ? bounds[index] : .infinity)
@@ -107,7 +115,38 @@ struct ProtobufEncoder {
         writer.varint(Field.Histogram.count, total)
         writer.double(Field.Histogram.sum, histogram.sum)
         encode(time: series.created, as: Field.Histogram.created, to: &writer)
+        if let native { encode(native, to: &writer) }
       }
+    }
+  }
+
+  /// Writes the fields by which a histogram is a native one. Prometheus takes the threshold as the sign of that.
+  private func encode(_ native: NativeHistogram, to writer: inout ProtobufWriter) {
+    writer.zigzag(Field.Native.schema, Int64(native.schema))
+    writer.double(Field.Native.zeroThreshold, NativeHistogram.zeroThreshold)
+    writer.varint(Field.Native.zeroCount, native.zeroCount)
+    encode(native.negative, Field.Native.negativeSpan, Field.Native.negativeDelta, to: &writer)
+    encode(native.positive, Field.Native.positiveSpan, Field.Native.positiveDelta, to: &writer)
+  }
+
+  /// Buckets as spans of neighbours, each with the gap before it, and the difference of each count to the one before.
+  private func encode(
+    _ buckets: [NativeHistogram.Bucket], _ span: Int, _ delta: Int, to writer: inout ProtobufWriter
+  ) {
+    var (start, end) = (0, 0)
+    while start < buckets.count {
+      let first = buckets[start].index
+      let length = buckets[start...].enumerated().prefix { $1.index == first + $0 }.count
+      writer.delimited(span) { writer in
+        writer.zigzag(Field.Span.offset, Int64(first - end))
+        writer.varint(Field.Span.length, UInt64(length))
+      }
+      (start, end) = (start + length, first + length)
+    }
+    var before: UInt64 = 0
+    for bucket in buckets {
+      writer.zigzag(delta, Int64(bitPattern: bucket.count &- before))
+      before = bucket.count
     }
   }
 

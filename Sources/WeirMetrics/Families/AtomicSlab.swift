@@ -67,6 +67,15 @@ struct AtomicSlab: ~Copyable, @unchecked Sendable {
     words[index].store(value, ordering: .releasing)
   }
 
+  /// Stores a value in place of zero. Returns what was there.
+  func storeIfZero(_ index: Int, _ value: UInt64) -> UInt64 {
+    words[index].compareExchange(expected: 0, desired: value, ordering: .acquiringAndReleasing).original
+  }
+
+  func incrementReleasing(_ index: Int) {
+    words[index].wrappingAdd(1, ordering: .releasing)
+  }
+
   @inlinable @inline(__always)
   func increment(_ index: Int) {
     words[index].wrappingAdd(1, ordering: .relaxed)

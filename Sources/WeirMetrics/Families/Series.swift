@@ -12,15 +12,24 @@ public final class Series: Sendable {
   /// A histogram's buckets. Before them are the time of creation and the histogram's bounds, behind them the labels'
   /// text.
   @usableFromInline let slab: AtomicSlab
+  /// A histogram's bounds, if an observation is counted by a look at all of them and nothing else; more than
+  /// ``Histogram/fewBounds`` if there are more, or native buckets too. So these cost the others nothing.
+  @usableFromInline let comparedBounds: Int32
+  /// A histogram's native buckets; nil for most.
+  let native: NativeBuckets?
   let tally: FamilyTally
   let exemplars = AtomicLazyReference<ExemplarStore>()
 
-  /// - Parameter bounds: Nil for a series without buckets.
-  init(_ labels: RenderedLabels, bounds: [Double]?, created: Double, tally: FamilyTally) {
+  /// - Parameters:
+  ///   - bounds: Nil for a series without buckets.
+  ///   - isNative: Whether it has native buckets too.
+  init(_ labels: RenderedLabels, bounds: [Double]?, isNative: Bool = false, created: Double, tally: FamilyTally) {
     // Infinities follow the last bound, as the search for a bucket reads four bounds at a time.
     let constants = [created] + (bounds.map { $0 + [.infinity, .infinity, .infinity] } ?? [])
     slab = AtomicSlab(
       words: bounds.map { $0.count + 1 } ?? 0, constants: constants, text: labels.text, isEscaped: labels.isEscaped)
+    comparedBounds = isNative ? .max : Int32(clamping: bounds?.count ?? 0)
+    native = isNative ? NativeBuckets() : nil
     self.tally = tally
   }
 

@@ -160,7 +160,8 @@ final class SeriesStore: MetricFamily {
 extension SeriesStore {
   private func series(_ labels: RenderedLabels) -> Series {
     let bounds = descriptor.kind == .histogram ? descriptor.bounds : nil
-    return Series(labels, bounds: bounds, created: tally.clock.now(), tally: tally)
+    return Series(
+      labels, bounds: bounds, isNative: descriptor.isNative, created: tally.clock.now(), tally: tally)
   }
 
   private func hash(_ values: [String]) -> UInt64 {

@@ -2,7 +2,8 @@ import Synchronization
 
 /// Counts observations in buckets: durations, sizes.
 ///
-/// Hold the handle and call ``observe(_:)-(Double)``. That is two atomic additions, from any thread.
+/// Hold the handle and call ``observe(_:)-(Double)``. That is two atomic additions, from any thread; a third one if the
+/// histogram is native too (``NativeHistograms``).
 ///
 /// An observation that is NaN or infinite is ignored and counted in `weir_metrics_invalid_updates_total`, because one
 /// such value would spoil `_sum` until the process ends. Negative observations count like any other, but may make
@@ -22,8 +23,19 @@ public struct Histogram: Instrument {
   @inlinable @inline(__always)
   public func observe(_ value: Double) {
     guard value.isFinite else { return series.refuse() }
+    let bounds = Int(series.comparedBounds)
+    guard bounds <= Self.fewBounds else { return observeOtherwise(value) }
+    series.slab.increment(bucket(of: value, from: 0, bounds))
+    series.first.addDouble(value)
+  }
+
+  /// Counts an observation where there are many bounds, or native buckets.
+  @usableFromInline
+  func observeOtherwise(_ value: Double) {
     series.slab.increment(bucket(of: value))
     series.first.addDouble(value)
+    // This comes last: an observation that is in the native buckets is in the classic ones.
+    series.native?.count(value)
   }
 
   /// Counts a duration, in seconds.
@@ -67,12 +79,15 @@ public struct Histogram: Instrument {
     return HistogramSnapshot(bounds: (0..<boundCount).map { bound($0) }, counts: counts, sum: sum)
   }
 
+  /// The counts of the native buckets; nil if the histogram has none.
+  package var native: NativeHistogram? { series.native?.snapshot }
+
   /// The latest observation of each bucket that was kept with a trace; empty if none was.
   package var exemplars: [Exemplar?] {
     series.exemplars.load()?.all ?? []
   }
 
-  var sum: Double {
+  package var sum: Double {
     Double(bitPattern: series.first.load(ordering: .relaxed))
   }
 
@@ -87,20 +102,28 @@ public struct Histogram: Instrument {
     series.slab.constant(index &+ 1)
   }
 
-  /// The first bucket whose bound is not below the value. Its index is the number of bounds below the value.
-  ///
-  /// Up to 32 bounds are compared four at a time without a branch; longer lists are halved before. A block may also
-  /// read beyond the searched part. The bounds there, higher ones or the infinities at the end, are not below the value
-  /// either.
+  /// The bounds that are compared without a branch; longer lists are halved before.
   @inlinable @inline(__always)
+  static var fewBounds: Int { 32 }
+
+  /// The first bucket whose bound is not below the value. Its index is the number of bounds below the value.
   func bucket(of value: Double) -> Int {
     var low = 0
     var rest = boundCount
-    while rest > 32 {
+    while rest > Self.fewBounds {
       let half = rest / 2
       low = bound(low &+ half &- 1) < value ? low &+ half : low
       rest &-= half
     }
+    return bucket(of: value, from: low, rest)
+  }
+
+  /// The same if the first `low` bounds are below the value, and those after `rest` further ones are not.
+  ///
+  /// Bounds are compared four at a time. A block may also read beyond the searched part. The bounds there, higher ones
+  /// or the infinities at the end, are not below the value either.
+  @inlinable @inline(__always)
+  func bucket(of value: Double, from low: Int, _ rest: Int) -> Int {
     let bounds = series.slab.constants + (low &+ 1) &* 8
     let value = SIMD4(repeating: value)
     var below = SIMD4<Int64>()

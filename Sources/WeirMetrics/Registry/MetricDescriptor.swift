@@ -8,6 +8,8 @@ package struct MetricDescriptor: Sendable, Equatable {
   var omitsEmptyLast = false
   /// A histogram's upper bounds, without `+Inf`.
   package internal(set) var bounds: [Double] = []
+  /// Whether a histogram has native buckets too.
+  package internal(set) var isNative = false
   /// The rule that the bounds break, if any.
   var bucketProblem: Buckets.Problem?
 

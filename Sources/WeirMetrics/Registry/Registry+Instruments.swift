@@ -88,6 +88,7 @@ extension Registry {
     case .failure(let problem): descriptor.bucketProblem = problem
     case nil: break
     }
+    descriptor.isNative = kind == .histogram && nativeHistograms.contains(name)
     return try store(descriptor, limit: limit)
   }
 

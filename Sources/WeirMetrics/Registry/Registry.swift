@@ -13,6 +13,7 @@ public final class Registry: Sendable {
   private let clock: WallClock
   /// Buckets of histograms, by name. They replace those with which the histogram is registered.
   let buckets: [String: Buckets]
+  let nativeHistograms: NativeHistograms
   /// Registrations refused, in the order of `RegistryError.reasons`.
   private let refused = AtomicSlab(words: RegistryError.reasons.count)
 
@@ -37,13 +38,23 @@ public final class Registry: Sendable {
   ///   - buckets: Buckets of histograms, by name, in place of those with which they are registered. With them the
   ///     operator of a program can choose other bounds, or fewer, than its author did. Bounds that break a rule throw a
   ///     ``RegistryError`` when the histogram is registered.
-  public convenience init(seriesLimit: Int = 2_000, ownMetrics: Bool = true, buckets: [String: Buckets] = [:]) {
-    self.init(seriesLimit: seriesLimit, ownMetrics: ownMetrics, buckets: buckets, clock: .system)
+  ///   - nativeHistograms: Histograms that are native ones too; none by default.
+  public convenience init(
+    seriesLimit: Int = 2_000, ownMetrics: Bool = true, buckets: [String: Buckets] = [:],
+    nativeHistograms: NativeHistograms = .none
+  ) {
+    self.init(
+      seriesLimit: seriesLimit, ownMetrics: ownMetrics, buckets: buckets, nativeHistograms: nativeHistograms,
+      clock: .system)
   }
 
-  init(seriesLimit: Int, ownMetrics: Bool, buckets: [String: Buckets] = [:], clock: WallClock) {
+  init(
+    seriesLimit: Int, ownMetrics: Bool, buckets: [String: Buckets] = [:], nativeHistograms: NativeHistograms = .none,
+    clock: WallClock
+  ) {
     self.seriesLimit = seriesLimit
     self.buckets = buckets
+    self.nativeHistograms = nativeHistograms
     self.clock = clock
     // Nothing can clash in an empty registry.
     if ownMetrics { try? add(OwnMetrics.families, collector: .registry) }

@@ -94,6 +94,11 @@ struct JSONMessage: MessageWriter {
     fixed32(number, name, UInt32(value))
   }
 
+  mutating func sint32(_ number: Int, _ name: StaticString, _ value: Int) {
+    member(name)
+    bytes.append(contentsOf: value.description.utf8)
+  }
+
   mutating func fixed32(_ number: Int, _ name: StaticString, _ value: UInt32) {
     member(name)
     bytes.append(contentsOf: value.description.utf8)
@@ -115,6 +120,8 @@ struct JSONMessage: MessageWriter {
     member(name)
     put(value)
   }
+
+  mutating func uint64s(_ number: Int, _ name: StaticString, _ values: [UInt64]) { fixed64s(number, name, values) }
 
   mutating func fixed64s(_ number: Int, _ name: StaticString, _ values: [UInt64]) {
     list(name) { list in

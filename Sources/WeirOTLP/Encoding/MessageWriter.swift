@@ -16,9 +16,12 @@ protocol MessageWriter: ~Copyable {
   /// A value of an enumeration.
   mutating func choice(_ number: Int, _ name: StaticString, _ value: UInt8)
   mutating func int64(_ number: Int, _ name: StaticString, _ value: Int)
+  mutating func sint32(_ number: Int, _ name: StaticString, _ value: Int)
   mutating func fixed32(_ number: Int, _ name: StaticString, _ value: UInt32)
   mutating func fixed64(_ number: Int, _ name: StaticString, _ value: UInt64)
   mutating func double(_ number: Int, _ name: StaticString, _ value: Double)
+  /// A repeated field of type `uint64`.
+  mutating func uint64s(_ number: Int, _ name: StaticString, _ values: [UInt64])
   /// A repeated field of type `fixed64`.
   mutating func fixed64s(_ number: Int, _ name: StaticString, _ values: [UInt64])
   /// A repeated field of type `double`.
@@ -80,6 +83,8 @@ extension ProtobufWriter: MessageWriter {
   @inline(__always)
   mutating func int64(_ number: Int, _ name: StaticString, _ value: Int) { varint(number, Int64(value)) }
 
+  mutating func sint32(_ number: Int, _ name: StaticString, _ value: Int) { zigzag(number, Int64(value)) }
+
   @inline(__always)
   mutating func fixed32(_ number: Int, _ name: StaticString, _ value: UInt32) { fixed32(number, value) }
 
@@ -88,6 +93,10 @@ extension ProtobufWriter: MessageWriter {
 
   @inline(__always)
   mutating func double(_ number: Int, _ name: StaticString, _ value: Double) { double(number, value) }
+
+  mutating func uint64s(_ number: Int, _ name: StaticString, _ values: [UInt64]) {
+    delimited(number) { for value in values { $0.packed(varint: value) } }
+  }
 
   mutating func fixed64s(_ number: Int, _ name: StaticString, _ values: [UInt64]) {
     delimited(number) { for value in values { $0.packed(fixed64: value) } }

@@ -9,7 +9,8 @@ package import WeirMetrics
 /// as they come. The unit that is told is the one in the name and no other, for the same reason.
 ///
 /// **Types** are those of OpenMetrics: a counter without `_total` has none there (`unknown`), and is a gauge here, as
-/// OpenTelemetry's rules say of that type. A monotonic sum would get `_total`.
+/// OpenTelemetry's rules say of that type. A monotonic sum would get `_total`. Histograms have the bounds of the page,
+/// or, where that is asked for and the histogram is native, those of an exponential histogram.
 package struct MetricsMessage: ExportRequest {
   static let lists: (resource: StaticString, scope: StaticString, items: StaticString) =
     ("resourceMetrics", "scopeMetrics", "metrics")
@@ -21,13 +22,19 @@ package struct MetricsMessage: ExportRequest {
   let start: UInt64
   /// The time of all values.
   let time: UInt64
+  let hasExponential: Bool
 
   /// - Parameters:
   ///   - start: When the process began to count, in nanoseconds since 1970.
   ///   - time: The present time, likewise.
-  package init(_ registry: Registry, of resource: Resource, by scope: Scope, from start: UInt64, at time: UInt64) {
+  ///   - hasExponential: Whether native histograms are exponential ones in place of those with explicit bounds.
+  package init(
+    _ registry: Registry, of resource: Resource, by scope: Scope, from start: UInt64, at time: UInt64,
+    hasExponential: Bool = false
+  ) {
     (self.registry, self.resource, self.scope) = (registry, resource, scope)
     (self.start, self.time) = (start, time)
+    self.hasExponential = hasExponential
   }
 
   /// The numbers as they are now. Collectors of the registry run on the calling thread.
@@ -61,6 +68,11 @@ extension MetricsMessage {
     case .counter, .gauge, .info:
       writer.message(5, "gauge") { gauge in
         gauge.list("dataPoints") { writeNumbers(content, of: metric, to: &$0) }
+      }
+    case .histogram where hasExponential && metric.isNative:
+      writer.message(10, "exponentialHistogram") { histogram in
+        histogram.list("dataPoints") { writeExponential(content, of: metric, to: &$0) }
+        histogram.choice(2, "aggregationTemporality", Self.cumulative)
       }
     case .histogram:
       writer.message(9, "histogram") { histogram in
@@ -113,9 +125,46 @@ extension MetricsMessage {
         if metric.hasSum { point.double(5, "sum", snapshot.sum) }
         point.fixed64s(6, "bucketCounts", snapshot.counts)
         point.doubles(7, "explicitBounds", snapshot.bounds)
-        write(histogram.exemplars, to: &point)
+        write(histogram.exemplars, as: 8, to: &point)
         point.labels(9, "attributes", series.forEachLabel)
       }
+    }
+  }
+
+  /// Writes an `ExponentialHistogramDataPoint` for each series, with all buckets between the lowest and the highest.
+  private func writeExponential(
+    _ content: FamilyContent, of metric: MetricDescriptor, to list: inout some MessageWriter & ~Copyable
+  ) {
+    guard case .series(let all) = content else { return }
+    for series in all {
+      let histogram = Histogram(series)
+      guard let native = histogram.native?.narrowed() else { continue }
+      list.element(1) { point in
+        writeTimes(from: series.created.nanoseconds, to: &point)
+        point.fixed64(4, "count", native.count)
+        if metric.hasSum { point.double(5, "sum", histogram.sum) }
+        point.sint32(6, "scale", native.schema)
+        point.fixed64(7, "zeroCount", native.zeroCount)
+        write(native.positive, as: 8, "positive", to: &point)
+        write(native.negative, as: 9, "negative", to: &point)
+        write(histogram.exemplars, as: 11, to: &point)
+        point.double(14, "zeroThreshold", NativeHistogram.zeroThreshold)
+        point.labels(1, "attributes", series.forEachLabel)
+      }
+    }
+  }
+
+  /// Writes `Buckets`. The bucket whose lower bound is 1 has the index 0 here, and 1 in Prometheus.
+  private func write(
+    _ buckets: [NativeHistogram.Bucket], as number: Int, _ name: StaticString,
+    to point: inout some MessageWriter & ~Copyable
+  ) {
+    guard let first = buckets.first?.index, let last = buckets.last?.index else { return }
+    var counts = [UInt64](repeating: 0, count: last - first + 1)
+    for bucket in buckets { counts[bucket.index - first] = bucket.count }
+    point.message(number, name) { message in
+      message.sint32(1, "offset", first - 1)
+      message.uint64s(2, "bucketCounts", counts)
     }
   }
 
@@ -126,12 +175,12 @@ extension MetricsMessage {
     point.fixed64(3, "timeUnixNano", time)
   }
 
-  private func write(_ exemplars: [Exemplar?], to point: inout some MessageWriter & ~Copyable) {
+  private func write(_ exemplars: [Exemplar?], as number: Int, to point: inout some MessageWriter & ~Copyable) {
     if exemplars.isEmpty { return }
     point.list("exemplars") { list in
       for exemplar in exemplars {
         guard let exemplar else { continue }
-        list.element(8) { exemplar.write(to: &$0) }
+        list.element(number) { exemplar.write(to: &$0) }
       }
     }
   }

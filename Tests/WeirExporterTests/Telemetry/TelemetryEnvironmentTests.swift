@@ -102,6 +102,16 @@ import WeirTransport
     #expect(settings.serviceName == "shop" && settings.resource == ["service.name": "other", "team": "a b"])
   }
 
+  @Test(arguments: [
+    ("base2_exponential_bucket_histogram", true), ("BASE2_EXPONENTIAL_BUCKET_HISTOGRAM", true),
+    ("explicit_bucket_histogram", false), ("other", false),
+  ])
+  func formsOfHistograms(text: String, isExponential: Bool) {
+    let environment = read(["OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION": text])
+    #expect(environment.settings.hasExponentialHistograms == isExponential)
+    #expect(environment.warnings(of: environment.settings).isEmpty == (text != "other"))
+  }
+
   @Test(
     arguments: [
       ("always_on", nil, TraceSampler(share: 1, followsParent: false)),

@@ -9,6 +9,8 @@ import WeirMetrics
   private static let bucketsExpected =
     "a histogram and its upper bounds, finite and increasing, at most 512, such as "
     + "weir_phase_duration_seconds=0.001,0.01,0.1,1"
+  private static let histogramsExpected =
+    "names of histograms, such as weir_request_duration_seconds,weir_phase_duration_seconds, or all"
 
   @Test func defaultsAreLoopback() throws {
     let options = ServeOptions()
@@ -33,6 +35,7 @@ import WeirMetrics
     options.drainTimeout = .milliseconds(1500)
     options.destinationLimit = 20
     options.buckets = ["weir_request_attempts": [1, 2], "weir_retry_delay_seconds": [0.1, 1, 10]]
+    options.nativeHistograms = .named(["weir_request_attempts", "x"])
     options.logLevel = .debug
     options.logFormat = .json
     let arguments = [
@@ -41,7 +44,8 @@ import WeirMetrics
       "--web.config.file=web.yml", "--probe.config.file=probe.yml",
       "--gateway.workers=4", "--gateway.shutdown-delay=5s",
       "--gateway.drain-timeout=1.5s", "--metrics.destination-limit=20", "--metrics.buckets=weir_request_attempts=1,2",
-      "--metrics.buckets", "weir_retry_delay_seconds=0.1,1,10", "--log.level=debug", "--log.format", "json",
+      "--metrics.buckets", "weir_retry_delay_seconds=0.1,1,10",
+      "--metrics.native-histograms=weir_request_attempts,x", "--log.level=debug", "--log.format", "json",
     ]
     #expect(try Command(parsing: arguments) == .serve(options))
     #expect(try Command(parsing: ["serve"] + arguments) == .serve(options))
@@ -67,6 +71,12 @@ import WeirMetrics
     ] as [([String], Command)])
   func readsCommands(arguments: [String], expected: Command) throws {
     #expect(try Command(parsing: arguments) == expected)
+  }
+
+  @Test func allHistogramsMayBeNative() throws {
+    var options = ServeOptions()
+    options.nativeHistograms = .all
+    #expect(try Command(parsing: ["--metrics.native-histograms=all"]) == .serve(options))
   }
 
   @Test func readsEveryFlagOfProbe() throws {
@@ -133,6 +143,11 @@ import WeirMetrics
       #"--metrics.buckets: "a=2" won't do; give each histogram once"#
     ),
     (["--metrics.buckets==1"], #"--metrics.buckets: "=1" won't do; give \#(Self.bucketsExpected)"#),
+    (["--metrics.native-histograms="], #"--metrics.native-histograms: "" won't do; give \#(Self.histogramsExpected)"#),
+    (
+      ["--metrics.native-histograms=a,"],
+      #"--metrics.native-histograms: "a," won't do; give \#(Self.histogramsExpected)"#
+    ),
     (["probe", "--fail=yes", "http://a"], "--fail takes no value; give --fail alone"),
     (["probe", "--fail", "--fail", "http://a"], "--fail is given twice"),
     (["--config.watch=0.5s"], #"--config.watch: "0.5s" won't do; give a duration from 1s to 1d, such as 10s"#),

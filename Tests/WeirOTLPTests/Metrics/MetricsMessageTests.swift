@@ -4,12 +4,16 @@ import WeirOTLP
 @testable import WeirMetrics
 
 @Suite struct MetricsMessageTests {
-  private let registry = Registry(seriesLimit: 2_000, ownMetrics: false, clock: WallClock { 1_700_000_000.25 })
+  private let registry = Registry(
+    seriesLimit: 2_000, ownMetrics: false, nativeHistograms: .named(["native_seconds"]),
+    clock: WallClock { 1_700_000_000.25 })
 
-  private func message(at time: UInt64 = 1_700_000_060_000_000_000) -> MetricsMessage {
+  private func message(
+    at time: UInt64 = 1_700_000_060_000_000_000, hasExponential: Bool = false
+  ) -> MetricsMessage {
     MetricsMessage(
       registry, of: Resource([Attribute("service.name", "weir")]), by: Scope("weir"), from: 1_600_000_000_000_000_000,
-      at: time)
+      at: time, hasExponential: hasExponential)
   }
 
   private func json(_ message: MetricsMessage) -> String {
@@ -117,6 +121,39 @@ import WeirOTLP
         """#)
   }
 
+  /// Index 0 has the lower bound 1: its number is one less than Prometheus'. Empty buckets between others are there.
+  @Test func nativeHistogramsAreExponentialWhereThatIsAskedFor() throws {
+    let native = try registry.histogram("native_seconds", help: "", buckets: [1], labels: "queue").with("q")
+    for value in [0, 1, 1, 1.3, 1.05, -0.5] { native.observe(value) }
+    native.observe(2, traceID: "4b")
+    #expect(
+      try metrics(message(hasExponential: true)) == #"""
+        {"name":"native_seconds","unit":"s","exponentialHistogram":{"dataPoints":[\#
+        {"startTimeUnixNano":"1700000000250000000","timeUnixNano":"1700000060000000000","count":"7","sum":5.85,\#
+        "scale":3,"zeroCount":"1","positive":{"offset":-1,"bucketCounts":["2","1","0","0","1","0","0","0","1"]},\#
+        "negative":{"offset":-9,"bucketCounts":["1"]},"exemplars":[{"timeUnixNano":"1700000000250000000",\#
+        "asDouble":2.0,"filteredAttributes":[{"key":"trace_id","value":{"stringValue":"4b"}}]}],\#
+        "zeroThreshold":2.938735877055719e-39,"attributes":[{"key":"queue","value":{"stringValue":"q"}}]}],\#
+        "aggregationTemporality":2}}
+        """#)
+    #expect(try metrics(message()).contains(#""bucketCounts":["4","3"],"explicitBounds":[1.0]"#))
+  }
+
+  @Test func otherHistogramsHaveTheirBounds() throws {
+    try registry.histogram("wait_seconds", help: "", buckets: [1]).observe(0.5)
+    #expect(try metrics(message(hasExponential: true)) == metrics(message()))
+  }
+
+  /// A scale at which there are no more than 160 buckets between the lowest and the highest.
+  @Test func exponentialHistogramsAreNoLongerThanTheyMayBe() throws {
+    let native = try registry.histogram("native_seconds", help: "", buckets: [1])
+    for value in [1, 1e300] { native.observe(value) }
+    let zeros = Array(repeating: #""0","#, count: 124).joined()
+    #expect(
+      try metrics(message(hasExponential: true)).contains(
+        #""scale":-3,"zeroCount":"0","positive":{"offset":-1,"bucketCounts":["1",\#(zeros)"1"]},"zeroThreshold""#))
+  }
+
   @Test(arguments: ["4bf92f", "+bf92f3577b34da6a3ce929d0e0e4736", "4bf92f3577b34da6a3ce929d0e0e473g"])
   func anIdentifierThatIsNoneIsAnAttribute(_ text: String) throws {
     try registry.histogram("h", help: "", buckets: [1]).observe(0.5, traceID: text)
@@ -150,10 +187,13 @@ import WeirOTLP
   @Test(.enabled(if: OtherReader.isInstalled, OtherReader.isMissing))
   func anotherReaderFindsEveryField() async throws {
     try fill()
+    let native = try registry.histogram("native_seconds", help: "Native.", buckets: [1])
+    for value in [0, 1, 300, 1e9, -0.5] { native.observe(value, traceID: "4bf92f3577b34da6a3ce929d0e0e4736") }
     try registry.histogram("traced", help: "", buckets: [1]).observe(
       0.5, exemplar: ["trace_id": "4bf92f3577b34da6a3ce929d0e0e4736", "span_id": "00f067aa0ba902b7", "route": "r"])
-    let lines = try await OtherReader.lines("metrics", message().encoded)
+    let lines = try await OtherReader.lines("metrics", message(hasExponential: true).encoded)
     #expect(lines.protobuf == lines.json)
+    #expect(lines.protobuf.contains(#""exponentialHistogram": {"#))
     for name in registry.metrics.map(\.name) { #expect(lines.protobuf.contains(#""name": "\#(name)""#)) }
   }
 

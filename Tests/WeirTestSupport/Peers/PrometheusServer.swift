@@ -4,7 +4,7 @@ import Foundation
 package final class PrometheusServer: Sendable {
   package let port: Int
   /// The files of rules that are shipped.
-  package static let shippedRules = ["recording", "alerts"].map {
+  package static let shippedRules = ["recording", "alerts", "native"].map {
     "\(PackageRoot.path)/deploy/prometheus/rules/\($0).yml"
   }
   private let peer: Peer
