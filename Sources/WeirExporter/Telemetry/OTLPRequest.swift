@@ -53,7 +53,7 @@ enum OTLPOutcome: Sendable, Equatable {
     return .taken(rejected: min(rejected, count), text: text)
   }
 
-  /// What the collector says of a message that it has taken whole; nil if that is nothing.
+  /// The collector's words about a message that it has taken whole; nil without any.
   var remark: String? {
     if case .taken(0, let text) = self, !text.isEmpty { Self.shown(text) } else { nil }
   }

@@ -313,7 +313,7 @@ extension RequestSpans {
     if host.first == UInt8(ascii: "["), host.last == UInt8(ascii: "]") { host = host.dropFirst().dropLast() }
     let port = UnsafeRawBufferPointer(rebasing: authority[RequestAuthority.port(octets)].dropFirst()).decimal
     attributes.append(Attribute("server.address", cut(String(decoding: host, as: UTF8.self))))
-    // What is no port is not there.
+    // A number that is no port counts as none.
     let named = port.flatMap { (1...65_535).contains($0) ? Int($0) : nil }
     attributes.append(Attribute("server.port", named ?? (isSecure ? 443 : 80)))
   }
