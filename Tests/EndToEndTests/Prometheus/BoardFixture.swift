@@ -73,6 +73,7 @@ struct BoardFixture {
   private static let counted = [
     "job_destination:weir_request_failures:ratio_rate6h{server_address=\"\(host)\"} > 0",
     "job_destination:weir_request_duration_seconds:p99_rate10m{server_address=\"\(host)\"} > 0",
+    "job_destination_operation:http_client_request_duration_seconds:p99_rate5m{server_address=\"\(host)\"} > 0",
     "job_destination:weir_connect_seconds:p99_rate5m{server_address=\"\(host)\"} > 0",
     "job_destination:weir_retry_demand:ratio_rate2m{server_address=\"\(host)\"} > 0",
     "job_destination_adapter:weir_adaptation_failures:ratio_rate5m{server_address=\"\(host)\"} > 0",
@@ -216,7 +217,10 @@ private struct Traffic {
   func send() async throws {
     let base = "http://\(BoardFixture.host):\(port)"
     for (path, times) in Self.paths {
-      for _ in 0..<times { _ = await client.request("\(base)/\(path)").validate().serializingData().response }
+      for _ in 0..<times {
+        let request = client.request("\(base)/\(path)").operation("GET /\(path)")
+        _ = await request.validate().serializingData().response
+      }
       // While the retry budget has something left, as it has after what went well.
       if path == "ok" {
         let slow = client.request("\(base)/slow").hedge(after: .seconds(0.05))

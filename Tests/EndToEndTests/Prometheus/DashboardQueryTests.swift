@@ -11,7 +11,9 @@ import WeirTestSupport
     case chosen
 
     func values(_ uid: String, _ fixture: BoardFixture) -> [String: String] {
-      var values = ["job": "weir", "instance": ".*", "route": ".*", "upstream": ".*", "port": fixture.port]
+      var values = [
+        "job": "weir", "instance": ".*", "route": ".*", "upstream": ".*", "port": fixture.port, "operation": ".*",
+      ]
       values["destination"] = uid == "weir-client" && self == .all ? ".*" : BoardFixture.host
       guard self == .chosen else { return values }
       let both = [fixture.service, fixture.gateway].map { $0.replacing(".", with: "\\\\.") }
@@ -86,6 +88,7 @@ import WeirTestSupport
     case "instance": uid == "weir-gateway" ? [fixture.gateway] : [fixture.service, fixture.gateway]
     case "destination": [BoardFixture.host, "127.0.0.1"]
     case "port": [fixture.port]
+    case "operation": ["GET /ok"]
     case "route": ["shop", "dead", "pool"]
     case "upstream": [BoardFixture.pool]
     default: ["something that this test doesn't know"]
