@@ -29,7 +29,7 @@ final class Outage: Sendable {
     WeirProgram, config: String, TemporaryDirectory
   ) {
     let directory = try TemporaryDirectory()
-    let config = try directory.file("weir.yml", "routes: [{name: all, \(route)}]\n\(more)\n")
+    let config = try directory.file("weir.yml", "routes: [{name: all, operations: [\"/**\"], \(route)}]\n\(more)\n")
     let weir = try await WeirProgram(
       ["--config.file=\(config)", "--log.level=\(level)"], program: .shippedWeir, port: port, metricsPort: metricsPort)
     return (weir, config, directory)
