@@ -248,7 +248,7 @@ struct SeriesLimits: Sendable {
       + (1 + named) * (CoarseLabel.statusCount + CoarseLabel.errorCount)
   }
 
-  private var named: Int { max(0, min(operations, 100_000)) + 1 }
+  private var named: Int { operations + 1 }
 
   /// - Parameter isNamed: Whether the requests are those of an operation.
   static func ownAttempts(isNamed: Bool) -> Int { isNamed ? 20 : 100 }

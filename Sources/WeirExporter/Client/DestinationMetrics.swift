@@ -37,7 +37,7 @@ final class DestinationMetrics: Sendable {
   private let inFlight: Gauge
   /// The durations of requests, by result.
   private let succeeded, failed, cancelled: LazyHistogram
-  /// The series of the first method that was asked for, which is mostly the only one of an operation.
+  /// The series of GET, or of the method of an operation's first request, which is mostly its only one.
   private let usual: MethodSeries
   private let others = Mutex<[String: MethodSeries]>([:])
   private let adapters = Mutex<[String: AdapterSeries]>([:])
@@ -109,6 +109,8 @@ final class DestinationMetrics: Sendable {
 
   private final class Mark: Sendable {}
 
+  // MARK: Operations
+
   var isOfOperation: Bool { !operation.isEmpty }
 
   /// The metrics of an operation of the destination.
@@ -117,7 +119,7 @@ final class DestinationMetrics: Sendable {
   func of(_ operation: NamedOperation, method: @autoclosure () -> String) -> DestinationMetrics {
     if let known = operation.note.withLock({ $0 }) as? DestinationMetrics, known.mark === mark { return known }
     let metrics = named(operation.name, method())
-    // Others share what is counted as folded, each time.
+    // Each request of those beyond the limit is counted as folded, so it is looked up again.
     if metrics.operation != DestinationIndex.sharedName { operation.note.withLock { $0 = metrics } }
     return metrics
   }
@@ -367,7 +369,7 @@ private final class AttemptSeries: Sendable {
 
 /// The series of an adapter. The failures that any adapter may have are shown at zero from its first call on; those that a
 /// token service names are shown from the first of them on.
-struct AdapterSeries: Sendable {
+private struct AdapterSeries: Sendable {
   let duration: Histogram
   let failures: [AdaptationFailure: Counter]
 }

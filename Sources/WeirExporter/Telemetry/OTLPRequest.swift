@@ -120,7 +120,7 @@ extension SessionConfiguration {
     configuration.headers = [.userAgent("weir/\(WeirInfo.version)")]
     configuration.httpVersion = .http1_1
     configuration.tls = endpoint.tls
-    // The head's time is that of an attempt.
+    // The limit of an attempt ends with the head of an answer; this one holds behind it.
     configuration.timeoutIntervalForRequest = endpoint.timeout
     // There is one request at a time, whose repeats are limited.
     configuration.retryBudget = nil
