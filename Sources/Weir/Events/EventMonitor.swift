@@ -167,7 +167,7 @@ public protocol EventMonitor: Sendable {
     _ request: Request, willRetryAfter delay: TimeInterval, source: RetryDelaySource, reason: RetryReason)
   /// A retry was denied. Called at most once per attempt.
   func request(_ request: Request, didDenyRetry denial: RetryDenial)
-  /// A second attempt beside a slow one started, won, lost, or was denied; see ``Request/hedge(after:limit:)``.
+  /// A second attempt beside a slow one started, won, lost, or was denied; see ``Request/hedge(after:limit:)-(HedgeDelay,_)``.
   func request(_ request: Request, hedge event: HedgeEvent)
   /// An attempt has waited so many seconds for its turn by the pace of its destination (``SessionConfiguration/pace``), or
   /// was refused after that time. Not called for attempts that did not wait.

@@ -77,6 +77,11 @@ extension Request {
     return self
   }
 
+  /// Limits the whole request like ``deadline(_:)-(TimeInterval)``, by a duration: `.deadline(.seconds(5))`.
+  @_disfavoredOverload
+  @discardableResult
+  public func deadline(_ duration: Duration) -> Self { deadline(duration.inSeconds) }
+
   /// Limits each attempt to this many seconds, from when it goes on the wire until the final head of its response is there;
   /// redirects are part of it. Default: the session's ``SessionConfiguration/attemptTimeout``. A `seconds` that is not
   /// more than 0 means no limit; one that is not a number means the default. Set it before the request is resumed.
@@ -84,12 +89,17 @@ extension Request {
   /// The clock stands while the server waits for bytes of a stream as the request's body that have not come, while the
   /// request is suspended, and while a ``RedirectHandler`` or the destination's queue is waited for. An attempt that reaches
   /// the limit fails with `URLError(.timedOut)`, about which retriers are asked; beside a second attempt
-  /// (``hedge(after:limit:)``) it drops out. A limit that is not less than the deadline changes nothing.
+  /// (``hedge(after:limit:)-(HedgeDelay,_)``) it drops out. A limit that is not less than the deadline changes nothing.
   @discardableResult
   public func attemptTimeout(_ seconds: TimeInterval) -> Self {
     fields.withLock { $0.attemptTimeout = seconds.isNaN ? nil : seconds }
     return self
   }
+
+  /// Limits each attempt like ``attemptTimeout(_:)-(TimeInterval)``, by a duration: `.attemptTimeout(.seconds(2))`.
+  @_disfavoredOverload
+  @discardableResult
+  public func attemptTimeout(_ duration: Duration) -> Self { attemptTimeout(duration.inSeconds) }
 
   /// Names the operation that the request is part of, such as `GET /users/{id}`: one of few names, without what differs
   /// between requests. It becomes the label `operation` of metrics and a part of the names of spans. Default: none, as of an
@@ -122,6 +132,14 @@ extension Request {
   public func hedge(after delay: HedgeDelay, limit: Int = 1) -> Self {
     fields.withLock { $0.hedge = HedgePlan(delay: delay, limit: limit) }
     return self
+  }
+
+  /// Starts a second attempt like ``hedge(after:limit:)-(HedgeDelay,_)``, after a duration:
+  /// `.hedge(after: .milliseconds(50))`.
+  @_disfavoredOverload
+  @discardableResult
+  public func hedge(after delay: Duration, limit: Int = 1) -> Self {
+    hedge(after: HedgeDelay.seconds(delay.inSeconds), limit: limit)
   }
 
   /// Limits this request's retries by `budget` in place of ``SessionConfiguration/retryBudget``; nil: by no budget.

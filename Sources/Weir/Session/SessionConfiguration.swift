@@ -2,13 +2,21 @@ package import WeirCurl
 
 /// The settings of a session; copied when the session is made, so later edits change nothing.
 ///
-/// Limits are on by default. Times are in seconds, sizes in bytes. A server should lower
-/// ``timeoutIntervalForResource``.
+/// Limits are on by default. Times are in seconds, sizes in bytes; ``timeouts`` has the limits of times as durations. A
+/// server begins with ``server``, whose limits of times are those of a service that answers callers of its own.
 public struct SessionConfiguration: Sendable {
   /// The defaults.
   public static var `default`: SessionConfiguration { SessionConfiguration() }
   /// The same as ``default``, which keeps nothing on disk either.
   public static var ephemeral: SessionConfiguration { SessionConfiguration() }
+  /// The defaults for a service that answers callers of its own: a request may take 30 s in all, 10 s of silence and 5 s
+  /// to connect, and load control (``overload``) is on.
+  public static var server: SessionConfiguration {
+    var configuration = SessionConfiguration()
+    configuration.timeouts = Timeouts(total: .seconds(30), connect: .seconds(5), silence: .seconds(10))
+    configuration.overload = .default
+    return configuration
+  }
 
   /// The endpoints that stand for origins, by which requests are balanced; default: each request goes to its URL's host.
   /// The last of several groups for one origin counts.
@@ -57,8 +65,8 @@ public struct SessionConfiguration: Sendable {
   /// The deadline of a whole request from `resume()`: attempts, redirects, retry delays, adapters and refreshes.
   public var timeoutIntervalForResource: TimeInterval = 604_800
   /// The limit in seconds of one attempt, from when it goes on the wire until the final head of its response is there; nil:
-  /// none, as is one that is not more than 0. ``Request/attemptTimeout(_:)`` sets it for one request, and says which times
-  /// do not count. Default: nil.
+  /// none, as is one that is not more than 0. ``Request/attemptTimeout(_:)-(TimeInterval)`` sets it for one request, and
+  /// says which times do not count. Default: nil.
   public var attemptTimeout: TimeInterval?
   /// The limit in seconds of name lookup, TCP and TLS together.
   public var connectTimeout: TimeInterval = 30

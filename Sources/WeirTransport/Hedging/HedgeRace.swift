@@ -76,7 +76,7 @@ public enum HedgeDelay: Sendable, Hashable {
   case quantile(Double)
 }
 
-/// The fate of a second attempt beside a slow one (``Request/hedge(after:limit:)``).
+/// The fate of a second attempt beside a slow one (``Request/hedge(after:limit:)-(HedgeDelay,_)``).
 public enum HedgeEvent: String, Sendable, CaseIterable {
   /// The second attempt is on the wire.
   case started

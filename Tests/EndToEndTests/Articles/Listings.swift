@@ -13,9 +13,7 @@ enum FirstRequest {
 
     init(base: String) {
       self.base = base
-      var configuration = SessionConfiguration.default
-      configuration.timeoutIntervalForResource = 10  // seconds for a request, whatever it takes
-      session = Session(configuration: configuration, interceptor: RetryPolicy.recommended())
+      session = Session(configuration: .server, interceptor: RetryPolicy.recommended())
     }
 
     func report(of city: String) async throws -> Report {
@@ -41,17 +39,16 @@ struct Listings {
   }
 
   func limits() -> SessionConfiguration {
-    var configuration = SessionConfiguration.default
-    configuration.timeoutIntervalForResource = 10
-    configuration.attemptTimeout = 3
-    configuration.timeoutIntervalForRequest = 5
-    configuration.connectTimeout = 2
+    var configuration = SessionConfiguration.server
+    configuration.timeouts = Timeouts(
+      total: .seconds(10), connect: .seconds(2), silence: .seconds(5), attempt: .seconds(3))
     configuration.admissionTimeout = 1
     return configuration
   }
 
   func slowReport(_ session: Session) async throws -> Data {
-    try await session.request("https://reports.example/yearly").deadline(120).validate().serializingData().value
+    try await session.request("https://reports.example/yearly").deadline(.seconds(120)).validate()
+      .serializingData().value
   }
 
   func steered() -> Session {

@@ -5,10 +5,8 @@ import WeirExporter
 func embeddingExample() async throws {
   // README begins
   let exporter = try Exporter(listenAddress: "127.0.0.1:9465").start()  // http://127.0.0.1:9465/metrics
-  var configuration = SessionConfiguration.default
-  configuration.timeoutIntervalForResource = 10  // seconds for a request, whatever it takes
   let session = Session(
-    configuration: configuration, interceptor: RetryPolicy.recommended(),
+    configuration: .server, interceptor: RetryPolicy.recommended(),
     eventMonitors: [try MetricsMonitor(registry: exporter.registry)])
 
   struct Price: Decodable, Sendable { let amount: Double }

@@ -27,10 +27,8 @@ final class PriceService: Sendable {
       labels: Label("source", as: Source.self))
     for source in [Source.memory, .upstream, .nowhere] { _ = served.with(source) }
 
-    var configuration = SessionConfiguration.default
-    configuration.timeoutIntervalForResource = 10
     session = Session(
-      configuration: configuration, interceptor: RetryPolicy.recommended(),
+      configuration: .server, interceptor: RetryPolicy.recommended(),
       eventMonitors: [try MetricsMonitor(registry: registry)])
 
     // A gauge that is asked for when Prometheus reads the page.
