@@ -168,6 +168,24 @@ public final class Session: Sendable {
     context.loop.post { [core = context.core] in core.value.finishAndInvalidate() }
   }
 
+  /// Waits until its task is cancelled, then lets active requests end, and returns once the session has ended. Lifecycles
+  /// of services ask for this form.
+  ///
+  /// From the cancellation on later requests fail with ``WeirError/sessionInvalidated(error:)``, as they do after
+  /// ``finishRequestsAndInvalidate()``. So do the active ones that have not ended when `gracePeriod` is over. The method
+  /// also returns if the session is invalidated by other means. If several calls wait, the shortest grace period counts.
+  ///
+  /// - Parameter gracePeriod: The time for which active requests may go on. If it is not more than 0, they end at once.
+  public func run(gracePeriod: Duration = .seconds(30)) async {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        context.loop.post { [core = context.core] in core.value.whenEnded { continuation.resume() } }
+      }
+    } onCancel: {
+      context.loop.post { [core = context.core] in core.value.finish(within: gracePeriod.inSeconds) }
+    }
+  }
+
   /// The loop. If the process has no descriptors or threads left for it, also the error of all requests.
   private static func makeLoop() -> (EventLoop, WeirError?) {
     do {

@@ -27,6 +27,9 @@ final class SessionCore {
   private let groups: [Destination: EndpointGroup]
   private let defect: WeirError?
   private var ending: Ending?
+  /// Ends the session when its last requests have had their time.
+  private let graceTimer = LoopTimer()
+  private var awaitingEnd: [() -> Void] = []
   private var taskCount = 0
   @exclusivity(unchecked) private var traceIDs = TraceIDs()
   weak var session: Session?
@@ -261,6 +264,19 @@ final class SessionCore {
     endIfDrained()
   }
 
+  /// Does the same, and ends the requests that are still active after so many seconds.
+  func finish(within seconds: Double) {
+    finishAndInvalidate()
+    guard case .draining = ending else { return }
+    let due = MonotonicTime.now.advanced(bySeconds: seconds)
+    if !graceTimer.isArmed || graceTimer.due > due { loop.schedule(graceTimer, at: due, handler: self) }
+  }
+
+  /// Calls `action` once the session has ended, or at once if it has.
+  func whenEnded(_ action: @escaping () -> Void) {
+    if case .ended = ending { action() } else { awaitingEnd.append(action) }
+  }
+
   /// Ends every unfinished request with `error` and closes all connections.
   func end(with error: WeirError, event: (any Error)?) {
     if case .ended = ending { return }
@@ -268,8 +284,18 @@ final class SessionCore {
     if let session { monitors.urlSession(session, didBecomeInvalidWithError: event) }
     for pipeline in active.all { pipeline.fail(with: error) }
     transport.close()
+    loop.cancel(graceTimer)
+    let awaitingEnd = awaitingEnd
+    self.awaitingEnd = []
+    for action in awaitingEnd { action() }
     // The transport may still report events of its end; they need the session until then.
     loop.atEndOfTurn { [session] in withExtendedLifetime(session) {} }
+  }
+}
+
+extension SessionCore: TimerHandler {
+  func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
+    end(with: .sessionInvalidated(error: nil), event: nil)
   }
 }
 
