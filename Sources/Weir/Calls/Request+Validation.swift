@@ -56,7 +56,8 @@ extension DownloadRequest {
   public func validate() -> Self { addUsualValidators() }
 }
 
-// Validators run when the body has ended; the handlers have the received chunks by then.
+// Validators run when the body has ended; the handlers have the received chunks by then. With `streaming()` they run when
+// the head has come.
 extension DataStreamRequest {
   /// Adds a validation. Validations run in the order in which they were added, up to the first failure.
   @preconcurrency

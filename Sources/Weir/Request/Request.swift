@@ -76,6 +76,13 @@ public class Request: @unchecked Sendable {
   /// Whether each attempt gets a new stream, as an earlier attempt may have read the last one.
   var makesBodyAnew: Bool { false }
 
+  /// Whether validators judge the final head before anything of the response is passed on, and not when the body has
+  /// ended. Called on the loop.
+  var judgesHead: Bool { false }
+
+  /// Whether the caller has the head of a response, so that no other attempt can give the answer. Called on the loop.
+  var isAnswered: Bool { false }
+
   /// Takes the final head, before any byte of the body. Called on the loop.
   func receive(_ response: LazyHTTPResponse) -> BodyFlow { .proceed }
 

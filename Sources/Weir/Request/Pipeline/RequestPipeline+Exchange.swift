@@ -68,6 +68,7 @@ extension RequestPipeline: ExchangeRun {
   /// The decision after a failure: the retriers are asked, and their wish is judged.
   func askForVerdict() {
     let (error, step) = request.fields.withLock { (askedError($0), $0.machine.step) }
+    if request.isAnswered { return perform(change { $0.decided(nil) }) }
     if let error, decide({ $0.stage == .deciding }), let decision = attempt?.attempt.elsewhere() {
       return wished(decision, about: error)
     }

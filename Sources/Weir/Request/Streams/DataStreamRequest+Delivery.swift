@@ -145,6 +145,52 @@ struct StreamState: Sendable {
   var handlers: [StreamHandler] = []
   /// The completions that wait until the calls under way have returned.
   var completions: [@Sendable () -> Void] = []
+  var head = Head.unasked
+
+  /// The response's head, for the caller who asks for it first.
+  enum Head: Sendable {
+    typealias Answer = @Sendable (Result<HTTPURLResponse, WeirError>) -> Void
+
+    /// No head has come, and none was asked for.
+    case unasked
+    /// The caller waits for it.
+    case awaited(Answer)
+    /// The caller has it, or the error in its place.
+    case given
+    /// One has come before it was asked for.
+    case missed
+
+    var isAwaited: Bool { if case .awaited = self { true } else { false } }
+    var isGiven: Bool { if case .given = self { true } else { false } }
+
+    /// Begins to wait. False: it is too late for that, or it was asked for before.
+    mutating func wait(_ answer: @escaping Answer) -> Bool {
+      guard case .unasked = self else { return false }
+      self = .awaited(answer)
+      return true
+    }
+
+    /// A head has come, or the request's end. Returns the closure that takes it, if one waits.
+    mutating func come() -> Answer? {
+      guard case .awaited(let answer) = self else {
+        if case .unasked = self { self = .missed }
+        return nil
+      }
+      self = .given
+      return answer
+    }
+
+    static func result(of response: LazyHTTPResponse?) -> Result<HTTPURLResponse, WeirError> {
+      response?.response.map { .success($0) } ?? .failure(missing)
+    }
+
+    /// The error of a caller who gets no head although nothing else has failed.
+    static var missing: WeirError {
+      let text = "streaming() has to be called once, before the response's head comes"
+      return .sessionTaskFailed(
+        error: URLError(.badServerResponse, userInfo: [NSLocalizedDescriptionKey: text]))
+    }
+  }
 }
 
 extension StreamHandler {
@@ -184,6 +230,18 @@ extension StreamHandler {
 }
 
 extension ResponseHandler {
+  /// Ends the wait for the head of a response when the request has ended before one was passed on.
+  static func endingHead() -> ResponseHandler {
+    ResponseHandler(queue: .inline, consultsRetriers: false, readsBody: false) { input in
+      HandlerValue(error: input.failure, duration: 0) { use in
+        guard case .deliver = use, let request = input.request as? DataStreamRequest,
+          let answer = request.streaming.withLock({ $0.head.come() })
+        else { return }
+        answer(input.failure.map { .failure($0) } ?? StreamState.Head.result(of: input.response))
+      }
+    }
+  }
+
   /// The completion of a stream's handler.
   init<Success: Sendable, Failure: Error>(
     completing stream: @escaping DataStreamRequest.Handler<Success, Failure>, on queue: HandlerQueue

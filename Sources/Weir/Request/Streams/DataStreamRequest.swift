@@ -38,10 +38,16 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
 
   override var mayBeCached: Bool { true }
 
-  // MARK: The body, on the loop
+  // MARK: The response, on the loop
+
+  override var judgesHead: Bool { streaming.withLock { $0.head.isAwaited } }
+
+  override var isAnswered: Bool { streaming.withLock { $0.head.isGiven } }
 
   override func receive(_ response: LazyHTTPResponse) -> BodyFlow {
-    flow(pauses: streaming.withLock { $0.delivery.responseBegins() })
+    let (pauses, answer) = streaming.withLock { ($0.delivery.responseBegins(), $0.head.come()) }
+    answer?(StreamState.Head.result(of: response))
+    return flow(pauses: pauses)
   }
 
   override func receive(_ bytes: UnsafeRawBufferPointer) -> BodyFlow {

@@ -42,7 +42,33 @@ extension TaskRunner {
     hop.isRedirected = false
   }
 
+  /// Passes the response on, if the request wants it so once its validators have accepted the head.
   func passOn(_ response: LazyHTTPResponse) {
+    let validators = request.judgesHead ? request.fields.withLock { $0.validators } : []
+    guard !validators.isEmpty else { return show(response) }
+    hold(.verdict)
+    let input = ValidationInput(request: request, response: response)
+    context.onRootQueue { [request, task] in
+      let verdict = Validator.Verdict(of: validators, about: input)
+      request.context.loop.post { request.onTask(task) { $0.judged(verdict, input) } }
+    }
+    if context.queues.root != nil { attempt.park(for: .verdict) }
+  }
+
+  private func judged(_ verdict: Validator.Verdict, _ input: ValidationInput) {
+    guard machine.holds.contains(.verdict), pipeline.decide({ $0.isTransferring }) else { return }
+    if pipeline.wants(.responses) { verdict.announce(input, to: pipeline.monitors) }
+    // The verdict is final: the validators are not asked again at the body's end.
+    if let failure = verdict.failure {
+      pipeline.record(failure)
+      return receiverFailed(failure)
+    }
+    request.fields.withLock { $0.validators = [] }
+    show(input.response)
+    release(.verdict)
+  }
+
+  private func show(_ response: LazyHTTPResponse) {
     let observer = request.fields.withLock { $0.observers?.httpResponse }
     if let observer, let built = response.response {
       hold(.observer)
