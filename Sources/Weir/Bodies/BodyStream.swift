@@ -10,12 +10,15 @@ struct BodyStream {
     case end
     /// A text and a code: a failed file read has more to report than that its stream ended.
     case failed(String, URLError.Code)
+    /// An error of the caller's sequence.
+    case broken(any Error)
   }
 
   enum Supply {
     case bytes(Int)
     case end
     case failed(String, URLError.Code)
+    case broken(any Error)
     /// Nothing is there yet; `reads` is true if a read has to be started.
     case later(reads: Bool)
   }
@@ -35,6 +38,7 @@ struct BodyStream {
     switch last {
     case .end: return .end
     case .failed(let text, let code): return .failed(text, code)
+    case .broken(let error): return .broken(error)
     case .bytes(let bytes):
       let count = min(buffer.count, bytes.count - taken)
       guard count > 0 else { return wait() }

@@ -212,7 +212,7 @@ extension AttemptBody {
     if let data = urlRequest.httpBody {
       if !data.isEmpty { self = .data(data) }
     } else if let stream = urlRequest.httpBodyStream {
-      self = .stream(stream, length: BodyStream.length(of: hop))
+      self = .stream(stream, length: stream.length(in: hop))
     }
   }
 }

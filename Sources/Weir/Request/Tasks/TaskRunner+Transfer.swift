@@ -104,6 +104,7 @@ extension RequestPipeline {
   /// Closes a stream that was not read to its end, once the present read has returned.
   func closeBodyStream() {
     guard let (stream, lane, state) = bodyStream, state.isOpen else { return }
+    if let sequence = stream as? SequenceInputStream { return sequence.close() }
     let source = UploadRequest.Uploadable.stream(stream)
     lane.submit { if case .stream(let stream) = source { stream.close() } }
   }
@@ -118,6 +119,10 @@ extension TaskRunner {
     case .end?: return .end
     case .failed(let text, let code)?:
       body.failure = urlError(code, "the request's body stream failed: \(text)")
+      return .failed
+    case .broken(let error)?:
+      body.receiverFailure = error.asWeirError(or: .createUploadableFailed(error: error))
+      body.failure = urlError(.requestBodyStreamExhausted, "the request's body failed: \(error.localizedDescription)")
       return .failed
     case .later(let reads)?:
       if !hasBegun { announceBodyStream() }
@@ -135,6 +140,11 @@ extension TaskRunner {
 
   private func readBodyStream() {
     guard let (stream, lane, _) = pipeline.bodyStream else { return }
+    if let sequence = stream as? SequenceInputStream {
+      return sequence.reader.next { [request, task, hopRequest = hop.request] piece in
+        request.onTask(task) { $0.bodyStreamRead(piece, for: hopRequest) }
+      }
+    }
     // The stream itself is not Sendable; the wrapper is, as only one thread at a time uses the stream.
     let source = UploadRequest.Uploadable.stream(stream)
     lane.submit { [request, task, hopRequest = hop.request] in

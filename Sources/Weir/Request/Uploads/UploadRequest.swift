@@ -84,7 +84,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
     return switch body.uploadable {
     case .data(let data): .data(data)
     case .file(let url, _): .file(path: url.path, size: body.fileSize)
-    case .stream(let stream): .stream(stream, length: BodyStream.length(of: hop))
+    case .stream(let stream): .stream(stream, length: stream.length(in: hop))
     }
   }
 
@@ -97,7 +97,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
     return switch uploadable {
     case .data(let data): .data(data)
     case .file(let url, let isTemporary): .file(url, isTemporary: isTemporary)
-    case .stream: .input(length: BodyStream.length(of: hop), what: "a stream")
+    case .stream(let stream): .input(length: stream.length(in: hop), what: "a stream")
     }
   }
 
