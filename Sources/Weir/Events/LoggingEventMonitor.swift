@@ -1,20 +1,36 @@
 public import Dispatch
 
-/// Writes one line of text per event: the event's name, the first digits of the request's identifier, and details.
+/// Makes a record of each event, or one line of text: the event's name, the first digits of the request's identifier,
+/// and details.
 ///
-/// A line holds no header values, bodies, userinfo or query, so it may go to a log. Lines are made on ``queue``, not on
-/// the event loop.
+/// ```swift
+/// let monitor = LoggingEventMonitor(record: { record in
+///   if record.level >= .debug { print(record.level, record.message, record.metadata) }
+/// })
+/// ```
+///
+/// Neither has header values, bodies, userinfo or query, so both may go to a log. They are made on ``queue``, not on the
+/// event loop. Added to one request (``Request/eventMonitor(_:)``), it writes to the log of the request's caller.
 public final class LoggingEventMonitor: EventMonitor, UniformEventMonitor {
   public let queue: DispatchQueue
-  private let sink: @Sendable (String) -> Void
+  private let sink: @Sendable (LogRecord) -> Void
+
+  /// - Parameters:
+  ///   - queue: The queue on which records are made and passed on; nil means a private serial queue.
+  ///   - record: Gets at most one record for each event, in the order of the events.
+  @preconcurrency
+  @_disfavoredOverload
+  public init(queue: DispatchQueue? = nil, record: @escaping @Sendable (LogRecord) -> Void) {
+    self.queue = queue ?? DispatchQueue(label: "weir.loggingEventMonitor")
+    sink = record
+  }
 
   /// - Parameters:
   ///   - queue: The queue on which lines are made and passed on; nil means a private serial queue.
-  ///   - sink: Gets each line, without a newline.
+  ///   - sink: Gets each line, without a newline: the ``LogRecord/description`` of its record.
   @preconcurrency
-  public init(queue: DispatchQueue? = nil, sink: @escaping @Sendable (String) -> Void) {
-    self.queue = queue ?? DispatchQueue(label: "weir.loggingEventMonitor")
-    self.sink = sink
+  public convenience init(queue: DispatchQueue? = nil, sink: @escaping @Sendable (String) -> Void) {
+    self.init(queue: queue, record: { sink($0.description) })
   }
 
   func handle<Arguments: Sendable>(
@@ -25,34 +41,42 @@ public final class LoggingEventMonitor: EventMonitor, UniformEventMonitor {
     line(self)
   }
 
-  // MARK: Lines
+  // MARK: Records
 
-  func log(_ event: String, _ details: String...) {
-    write([event] + details)
+  func log(_ event: String, _ details: LogDetail..., level: LogRecord.Level = .trace) {
+    sink(LogRecord(level, event, nil, details))
   }
 
-  func log(_ event: String, _ request: Request, _ details: String...) {
-    write([event, String(request.id.uuidString.prefix(8))] + details)
+  func log(_ event: String, _ request: Request, _ details: LogDetail..., level: LogRecord.Level = .trace) {
+    sink(LogRecord(level, event, request, details))
   }
 
-  func log(_ event: String, _ task: TransferTask, _ details: String...) {
-    write([event, task.logText] + details)
+  func log(_ outcome: RequestOutcome, of request: Request) {
+    let result = LogDetail.outcome(outcome, of: request)
+    let level: LogRecord.Level =
+      switch outcome {
+      case .success, .cancelled: .debug
+      case .httpError where (400..<500).contains(result.status ?? 0): .info
+      default: .warning
+      }
+    log("request.didSettle", request, result, level: level)
+  }
+
+  func log(_ event: EndpointEvent, of origin: Destination) {
+    let isBack = event.kind == .returned || event.kind == .healthy
+    log("session.endpoint", "\(event)", .destination(origin), level: isBack ? .info : .warning)
   }
 
   func log(_ event: RefreshEvent) {
     switch event.kind {
-    case .began: log("session.refresh", "began", event.interceptor)
+    case .began: log("session.refresh", "began", "\(event.interceptor)", level: .debug)
     case .ended(let duration, let outcome):
-      log("session.refresh", outcome.rawValue, event.interceptor, "after \(duration.logText)")
+      log(
+        "session.refresh", "\(outcome.rawValue)", "\(event.interceptor)", "after \(duration.logText)",
+        level: outcome == .success ? .debug : .warning)
     // Each waiting request has such an event, and there may be very many.
     case .waiting: break
     }
-  }
-
-  /// Joins the lines of an error text: each event is one line.
-  private func write(_ parts: [String]) {
-    let line = parts.filter { !$0.isEmpty }.joined(separator: " ")
-    sink(line.contains(where: \.isNewline) ? line.split(whereSeparator: \.isNewline).joined(separator: " ") : line)
   }
 }
 
@@ -91,10 +115,6 @@ extension TransferChallenge {
   }
 }
 
-extension TransferTask {
-  var logText: String { "task \(taskIdentifier)" }
-}
-
 extension TransferMetrics {
   var logText: String {
     [
@@ -115,27 +135,4 @@ extension AttemptRecord {
 
 extension TimeInterval {
   var logText: String { "\((self * 1e6).rounded() / 1e3) ms" }
-}
-
-extension (any Error)? {
-  var logText: String {
-    self.map { "error: \(Redaction.errorText($0.localizedDescription))" } ?? ""
-  }
-}
-
-extension WeirError? {
-  var logText: String { self?.logText ?? "" }
-}
-
-extension WeirError {
-  var logText: String { "error: \(self)" }
-}
-
-extension Result where Failure: Error {
-  var logText: String {
-    switch self {
-    case .success: "success"
-    case .failure(let error): (error as any Error as (any Error)?).logText
-    }
-  }
 }
