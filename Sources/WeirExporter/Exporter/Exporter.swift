@@ -136,6 +136,23 @@ public final class Exporter: Sendable {
     await takeServer()?.stop(grace: grace)
   }
 
+  /// Runs until the task is cancelled, and returns once all is closed: the body of a service under a life cycle.
+  ///
+  /// It starts the exporter unless it runs already, and stops it as `stop(grace:)` does. An exporter that is stopped
+  /// meanwhile stays stopped.
+  ///
+  /// - Parameter gracePeriod: The time for which scrapes that run may go on once the task is cancelled.
+  /// - Throws: ``ExporterError`` when it can't listen at the address.
+  public func run(gracePeriod: Duration = .seconds(30)) async throws(ExporterError) {
+    do throws(ExporterError) {
+      try start()
+    } catch  where error.code == .alreadyStarted {
+    }
+    // A sleep ends at once when its task is cancelled.
+    while !Task.isCancelled { try? await Task.sleep(for: .seconds(3600)) }
+    await stop(grace: gracePeriod / .seconds(1))
+  }
+
   private func takeServer() -> ExporterServer? {
     state.withLock { state in
       guard case .running(let server, _) = state else { return nil }

@@ -85,6 +85,32 @@ import WeirTestSupport
     #expect(client.response() == nil)
   }
 
+  @Test(arguments: [false, true]) func runsUntilItsTaskIsCancelled(wasStarted: Bool) async throws {
+    let registry = Registry()
+    let collector = SlowCollector()
+    try registry.register(collector)
+    let exporter = try make("127.0.0.1:0", registry)
+    if wasStarted { try exporter.start() }
+    let running = Task { try await exporter.run(gracePeriod: .seconds(10)) }
+    try await eventually("the exporter runs") { exporter.address != nil }
+    let client = try PageClient(exporter.address)
+    client.request("GET", "/metrics")
+    #expect(collector.waitForCall())
+    running.cancel()
+    try await eventually("the exporter is being stopped") { exporter.address == nil }
+    collector.open()
+    #expect(client.response()?.status == 200)
+    try await running.value
+  }
+
+  @Test func aRunThatCannotListenThrows() async throws {
+    let first = try make().start()
+    defer { first.stop(grace: 0) }
+    let second = try make(try #require(first.address))
+    let error = await #expect(throws: ExporterError.self) { try await second.run(gracePeriod: .zero) }
+    #expect(error?.code == .addressInUse)
+  }
+
   /// Their connections are made and their requests sent, though the loop has not come round to them.
   @Test func stoppingAnswersWhoWaitsToBeAccepted() async throws {
     let (entered, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
