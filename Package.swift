@@ -39,6 +39,7 @@ let package = Package(
     .library(name: "Weir", targets: ["Weir"]),
     .library(name: "WeirMetrics", targets: ["WeirMetrics"]),
     .library(name: "WeirExporter", targets: ["WeirExporter"]),
+    .library(name: "WeirExporterTLS", targets: ["WeirExporterTLS"]),
     .library(name: "WeirAlamofire", targets: ["WeirAlamofire"]),
     .executable(name: "weir", targets: ["WeirCommand"]),
   ],
@@ -64,11 +65,12 @@ let package = Package(
         "CCrypt", "CRevision", "Weir", "WeirCompression", "WeirCurl", "WeirHTTP", "WeirIO", "WeirMetrics", "WeirOTLP",
         "WeirServer", "WeirTransport",
       ]),
+    module("WeirExporterTLS", ["WeirExporter", "WeirIO", "WeirServer", "WeirTLS"]),
     module(
       "WeirGateway",
       [
-        "CLinux", "CYaml", "Weir", "WeirCompression", "WeirCurl", "WeirHTTP", "WeirIO", "WeirExporter", "WeirMetrics",
-        "WeirOTLP", "WeirResolver", "WeirServer", "WeirTLS", "WeirTransport",
+        "CLinux", "CYaml", "Weir", "WeirCompression", "WeirCurl", "WeirHTTP", "WeirIO", "WeirExporter",
+        "WeirExporterTLS", "WeirMetrics", "WeirOTLP", "WeirResolver", "WeirServer", "WeirTLS", "WeirTransport",
       ]),
     module("WeirAlamofire", ["Weir"]),
     .executableTarget(name: "WeirCommand", dependencies: ["WeirGateway"], swiftSettings: settings),
@@ -94,7 +96,7 @@ let package = Package(
 
     tests("WeirIOTests", ["WeirIO"]),
     tests("WeirResolverTests", ["WeirResolver", "WeirIO"]),
-    tests("WeirTLSTests", ["WeirTLS", "CLinux", "CTLS"]),
+    tests("WeirTLSTests", ["WeirTLS", "WeirIO", "CLinux", "CTLS"]),
     tests("WeirHTTPTests", ["WeirHTTP"]),
     tests("WeirCompressionTests", ["WeirCompression"]),
     tests("WeirCurlTests", ["WeirCurl", "WeirHTTP", "WeirHTTP1", "WeirIO", "WeirTransport", "CSlowResolver"]),
@@ -112,6 +114,7 @@ let package = Package(
         "WeirExporter", "Weir", "WeirCompression", "WeirCurl", "WeirMetrics", "WeirOTLP", "WeirServer", "WeirIO",
         "WeirTransport",
       ]),
+    tests("WeirExporterTLSTests", ["WeirExporterTLS", "WeirExporter", "WeirTLS"]),
     tests(
       "WeirGatewayTests",
       [

@@ -5,7 +5,7 @@
 /// ```
 ///
 /// It holds for every path but the ``excludedPaths``, for `/-/healthy` and `/-/ready` too, as in Prometheus' own
-/// exporters. Passwords and tokens are sent in clear text, so put TLS in front if the network is not your own.
+/// exporters. Passwords and tokens are sent in clear text, so speak TLS if the network is not your own.
 ///
 /// A bcrypt hash takes a while on purpose. It is computed on a thread of its own, once for correct credentials, until
 /// users or tokens change. While that thread is busy and eight credentials wait, further unknown ones are answered 503.

@@ -20,8 +20,8 @@ package import WeirServer
 /// | `/` | a page for people |
 ///
 /// It listens with a thread of its own, on loopback by default, and lets everybody in. To show it to a network, give an
-/// address there, restrict access (``Options/access``), and put TLS in front of it. Any thread may call it. A started
-/// exporter runs until it is stopped, even without a reference to it.
+/// address there, restrict access (``Options/access``), and speak TLS: the module `WeirExporterTLS` adds it. Any thread
+/// may call it. A started exporter runs until it is stopped, even without a reference to it.
 public final class Exporter: Sendable {
   /// The registry that is shown.
   public let registry: Registry

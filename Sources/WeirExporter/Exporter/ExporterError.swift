@@ -20,6 +20,8 @@ public struct ExporterError: Error, Sendable, CustomStringConvertible {
     case invalidHeader
     /// `Options.access` has no user and no token, or holds a name, hash, token or excluded path that can't be used.
     case invalidAccess
+    /// The files of certificate, key or authorities can't be read or don't fit together.
+    case invalidTLS
     /// The registry holds other metrics under a name of the exporter's; ``ExporterError/registryError`` says which.
     case registration
     /// `start` was called while the exporter runs.
@@ -77,6 +79,10 @@ extension ExporterError {
 
   static func invalidAccess(_ problem: String) -> ExporterError {
     ExporterError(.invalidAccess, "Options.access: \(problem)")
+  }
+
+  package static func invalidTLS(_ problem: String) -> ExporterError {
+    ExporterError(.invalidTLS, "TLS: \(problem)")
   }
 
   static let alreadyStarted = ExporterError(

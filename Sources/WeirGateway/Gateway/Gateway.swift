@@ -3,6 +3,7 @@ import WeirCurl
 package import WeirExporter
 package import WeirIO
 package import WeirServer
+import WeirTLS
 package import WeirTransport
 
 /// Forwards HTTP requests by configured routes, on one event loop per worker.

@@ -85,7 +85,7 @@ final class GatewayListeners: Sendable {
   private func watch(_ settings: ListenerSettings, after previous: TLSFilesWatch?) throws -> TLSFilesWatch? {
     try settings.tls.map { tls in
       try TLSFilesWatch(
-        tls, after: previous?.source,
+        tls.files, after: previous?.source,
         observer: { [metrics, name = settings.name] in metrics.ended($0, at: name) },
         report: { [metrics, log, name = settings.name] event in
           metrics.reloaded(name, isSuccess: event == .followed)
@@ -155,7 +155,7 @@ final class GatewayListeners: Sendable {
     guard let tls = settings.tls, let watch = entry.tls else { return }
     do {
       let before = watch.source.current.settings
-      watch.follow(try watch.prepare(tls))
+      watch.follow(try watch.prepare(tls.files))
       if watch.source.current.settings != before { metrics.reloaded(settings.name, isSuccess: true) }
     } catch {
       metrics.reloaded(settings.name, isSuccess: false)

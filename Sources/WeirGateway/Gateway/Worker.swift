@@ -1,6 +1,8 @@
 import WeirCurl
+import WeirExporterTLS
 import WeirIO
 import WeirServer
+import WeirTLS
 import WeirTransport
 
 /// One event loop with a server and a transport on it, so that a forwarded request crosses no thread.

@@ -1,3 +1,4 @@
+import WeirExporterTLS
 import WeirHTTP
 import WeirIO
 import WeirServer
@@ -50,11 +51,11 @@ final class ListenerContext: Sendable {
   /// Whether the certificate that a client was shown is for the host that it asks for, unless names don't matter, it
   /// names none, or its target leads beyond a forward proxy, whose certificate it was.
   func serves(_ authority: UnsafeRawBufferPointer, _ exchange: Exchange) -> Bool {
-    guard isSecure, !authority.isEmpty, let channel = exchange.channel as? TLSChannel, channel.hasStrictNames,
+    guard isSecure, !authority.isEmpty, let channel = exchange.channel as? TLSChannel, channel.stream.hasStrictNames,
       !isForwardProxy || exchange.head.form == .origin
     else { return true }
     let host = authority.prefix(RequestAuthority.hostLength(authority.bindMemory(to: UInt8.self).span))
-    return channel.serves(String(decoding: host, as: UTF8.self))
+    return channel.stream.certificateCovers(host: String(decoding: host, as: UTF8.self))
   }
 
   /// How far a peer's word about the client counts.
@@ -66,7 +67,7 @@ final class ListenerContext: Sendable {
   /// The version of TLS that a request came by, as "1.3"; nil for plain HTTP.
   func tlsVersion(of exchange: Exchange) -> String? {
     guard isSecure, let channel = exchange.channel as? TLSChannel else { return nil }
-    return channel.version
+    return channel.stream.version
   }
 
   /// The client that a trusted proxy reports; nil if the peer itself counts as the client. Found anew by each call.
@@ -125,5 +126,15 @@ final class ClientFacts: Sendable {
   /// Whether a client's field is one that this gateway alone sends, or reads like one.
   func reserves(_ name: UnsafeRawBufferPointer) -> Bool {
     !reserved.isEmpty && reserved.contains { name.isNameForCGI($0) }
+  }
+}
+
+extension TLSChannel {
+  /// The facts about the client and its certificate, found once per connection.
+  fileprivate func facts(as forward: ListenerTLS.Forwarding, like others: ClientFacts) -> ClientFacts {
+    if let known = note as? ClientFacts { return known }
+    let facts = stream.clientCertificate.map { ClientFacts($0, as: forward, like: others) } ?? others
+    note = facts
+    return facts
   }
 }

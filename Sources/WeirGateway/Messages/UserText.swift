@@ -1,24 +1,10 @@
 import WeirHTTP
+import WeirIO
 
 // Functions for messages about a user's input.
 
-/// A user's value for an error text: in quotes, control characters escaped, cut at 64 characters or another limit.
-func quoted(_ text: String, limit: Int = 64) -> String {
-  var result = "\""
-  for scalar in text.unicodeScalars.prefix(limit) {
-    switch scalar {
-    case "\"": result += "\\\""
-    case "\\": result += "\\\\"
-    case "\n": result += "\\n"
-    case "\r": result += "\\r"
-    case "\t": result += "\\t"
-    case _ where scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value):
-      result += "\\u{\(String(scalar.value, radix: 16))}"
-    default: result.unicodeScalars.append(scalar)
-    }
-  }
-  return result + (text.unicodeScalars.count > limit ? "…\"" : "\"")
-}
+/// A user's value for an error text, cut at 64 characters or another limit.
+func quoted(_ text: String, limit: Int = 64) -> String { text.inQuotes(limit: limit) }
 
 /// The candidate that the user who typed `name` may have meant: the nearest within two edits, or within one edit in
 /// three letters. Nil if there is none.

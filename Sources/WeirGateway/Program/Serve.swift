@@ -5,6 +5,7 @@ import Weir
 import WeirExporter
 import WeirIO
 import WeirServer
+import WeirTLS
 
 /// `weir serve`: runs the gateway and its metrics page, and handles signals, until it is told to end.
 struct Serve {
@@ -246,7 +247,7 @@ struct Serve {
   }
 
   /// The metrics address' TLS that follows; nil where it has none.
-  private func change(of tls: ListenerTLS?, _ servers: Servers) throws(TLSFilesProblem) -> TLSFilesWatch.Change? {
+  private func change(of tls: TLSFiles?, _ servers: Servers) throws(TLSFilesProblem) -> TLSFilesWatch.Change? {
     if (tls == nil) != (servers.webTLS == nil) {
       log.warn("TLS of the metrics address begins and ends with a restart", [:])
     }

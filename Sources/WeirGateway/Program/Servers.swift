@@ -1,8 +1,10 @@
 import Synchronization
 import WeirExporter
+import WeirExporterTLS
 import WeirIO
 import WeirMetrics
 import WeirServer
+import WeirTLS
 
 /// The servers of the running program: the gateway, and the metrics address with its pages.
 final class Servers: Sendable {
@@ -38,7 +40,7 @@ final class Servers: Sendable {
     webTLS = try web.tls.map { tls throws(TLSFilesProblem) in
       try TLSFilesWatch(tls, report: { log.note($0, listener: "metrics") })
     }
-    exporterOptions.secure = webTLS?.source.makeChannel
+    if let webTLS { exporterOptions.useTLS(of: webTLS) }
     exporterOptions.actions = events.actions(areEnabled: options.enablesLifecycle)
     self.probe = try probe.map { modules throws(Errno) in try ProbePage(modules) }
     if let page = self.probe?.page { exporterOptions.pages[ProbePage.path] = page }

@@ -10,7 +10,7 @@ import WeirTestSupport
 @Suite(.disabled(if: !Tool.openssl.isInstalled, "openssl is not installed")) struct TLSFilesWatchTests {
   private let certificates: TestCertificates
   private let directory: TemporaryDirectory
-  private let files: ListenerTLS
+  private let files: TLSFiles
 
   /// The events that were reported.
   private final class Reports: Sendable {
@@ -31,8 +31,8 @@ import WeirTestSupport
     try install(certificates.server)
   }
 
-  private static func files(in directory: TemporaryDirectory) -> ListenerTLS {
-    ListenerTLS(certificates: [.init(certificate: "\(directory.path)/it.pem", key: "\(directory.path)/it.key")])
+  private static func files(in directory: TemporaryDirectory) -> TLSFiles {
+    TLSFiles(certificates: [.init(certificate: "\(directory.path)/it.pem", key: "\(directory.path)/it.key")])
   }
 
   /// Each file is replaced by another, as tools that renew certificates do.
@@ -81,7 +81,7 @@ import WeirTestSupport
     for _ in 0..<2 { watch.look() }
     let reason = "the certificate file is not PEM; convert it with 'openssl x509'"
     #expect(reports.take() == [.refused("\"\(directory.path)/it.pem\": \(reason)")])
-    try replace("it.pem", String(repeating: "a", count: ListenerTLS.maximumFileBytes + 1))
+    try replace("it.pem", String(repeating: "a", count: TLSFiles.maximumFileBytes + 1))
     for _ in 0..<2 { watch.look() }
     #expect(reports.take() == [.refused("\"\(directory.path)/it.pem\" is larger than 1 MiB")])
     #expect(watch.source.current === first)

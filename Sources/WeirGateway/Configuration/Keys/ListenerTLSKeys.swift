@@ -18,26 +18,26 @@ extension ListenerTLS {
     ]
   ) {
     Key(
-      "certificates", .list(of: pair, 1...TLSSettings.maximumCertificates, "certificates"), \.certificates,
+      "certificates", .list(of: pair, 1...TLSSettings.maximumCertificates, "certificates"), \.files.certificates,
       "each `{ certificate, key }`", missing: .required("list at least one { certificate, key }"))
     Key(
-      "strictNames", .boolean, \.rules.strictNames,
+      "strictNames", .boolean, \.files.rules.strictNames,
       """
       `true`: a client that names a host of no certificate gets the alert `unrecognized_name`, and a request for a \
       host that the connection's certificate does not cover 421
       """)
     Key(
-      "minimumVersion", .version([("1.2", .v1_2), ("1.3", .v1_3)]), \.rules.minimumVersion,
+      "minimumVersion", .version([("1.2", .v1_2), ("1.3", .v1_3)]), \.files.rules.minimumVersion,
       "the oldest version that is spoken")
     Key(
-      "clientCA", .file, \.clientCA,
+      "clientCA", .file, \.files.clientCA,
       "a PEM file of the authorities of clients' certificates; without it clients are asked for none")
     Key(
-      "clientAuth", .word([("required", .required), ("optional", .optional)]), \.rules.clientAuth,
+      "clientAuth", .word([("required", .required), ("optional", .optional)]), \.files.rules.clientAuth,
       "`optional`: a client may have no certificate; a bad one ends the handshake in both cases")
     Key("forward", Forwarding.form, \.forward, "fields by which upstreams are told of a client's certificate")
     Key(
-      "ticketKeys", .file, \.ticketKeys,
+      "ticketKeys", .file, \.files.ticketKeys,
       "a file with 1 to 4 keys of 80 bytes, for instances that share tickets; the first encrypts, all decrypt",
       missing: .words("drawn"))
   }
@@ -48,11 +48,11 @@ extension ListenerTLS {
     let (tls, given) = mapping.read(reader, entries)
     guard reader.findings.problems.count == problems else { return nil }
     let pairs = given["certificates"]?.elements()?.flatMap { ["certificate", "key"].map($0.child) } ?? []
-    reader.check(tls, (pairs + [given["clientCA"], given["ticketKeys"]]).compactMap(\.self))
+    reader.check(tls.files, (pairs + [given["clientCA"], given["ticketKeys"]]).compactMap(\.self))
     return tls
   }
 
-  private static let pair = ConfigurationMapping(Pair(certificate: "", key: "")) {
+  private static let pair = ConfigurationMapping(TLSFiles.Pair(certificate: "", key: "")) {
     Key(
       "certificate", .file, \.certificate,
       "a PEM file: the server's own certificate first, then those that lead to its authority",
@@ -87,7 +87,7 @@ extension ConfigurationReader {
   /// so only those with problems are noted.
   ///
   /// - Parameter readers: The values that name the files.
-  func check(_ tls: ListenerTLS, _ readers: [ConfigurationReader]) {
+  func check(_ tls: TLSFiles, _ readers: [ConfigurationReader]) {
     let problems = findings.problems.count
     let marks = tls.paths.map { ($0, FileMark(ofFile: $0)) }
     defer {

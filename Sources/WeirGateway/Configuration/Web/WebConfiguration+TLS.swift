@@ -9,7 +9,7 @@ private struct ReadWebTLS {
   var key: String?
   var clientAuth = ClientAuthType.noCertificate
   var prefersServerOrder = true
-  var tls = ListenerTLS()
+  var tls = TLSFiles()
 
   mutating func takeClientAuth(_ given: ConfigurationGiven) {
     tls.rules.clientAuth = clientAuth.settings
@@ -31,9 +31,9 @@ private struct ReadWebTLS {
   }
 }
 
-extension ListenerTLS {
+extension TLSFiles {
   /// The TLS of the metrics address.
-  static let formOfWeb: ConfigurationForm<ListenerTLS> = ConfigurationMapping(
+  static let formOfWeb: ConfigurationForm<TLSFiles> = ConfigurationMapping(
     ReadWebTLS(),
     rules: ["cert", "key"].map { name in
       .missing("\(name)_file", orElse: [name], "TLS needs a certificate and its key")
@@ -61,7 +61,7 @@ extension ListenerTLS {
       read.tls.rules.maximumVersion = .v1_3
     }
     guard let certificate = read.certificate, let key = read.key else { return nil }
-    read.tls.certificates = [Pair(certificate: certificate, key: key)]
+    read.tls.certificates = [TLSFiles.Pair(certificate: certificate, key: key)]
     let authority = read.tls.clientCA == nil ? nil : given["client_ca_file"]
     given.reader.check(read.tls, [given["cert_file"], given["key_file"], authority].compactMap(\.self))
     return read.tls

@@ -13,7 +13,7 @@ package struct WebConfiguration: Sendable, Equatable {
   package var excludedPaths: Set<String> = []
   package var headers: [String: String] = [:]
   /// Nil for plain HTTP.
-  var tls: ListenerTLS?
+  var tls: TLSFiles?
 
   /// Notes on parts that are valid but have a disadvantage.
   package var notes: [String] {
@@ -75,7 +75,7 @@ extension WebConfiguration {
     Key("bearer_tokens", .tokens) { $0.tokens(into: &$1.bearerTokens, empty: nobody) }
     Key("basic_auth_excluded_paths", .set(of: .text(unless: problem(excludedPath:))), \.excludedPaths)
     Key("http_server_config", server, in: \.self)
-    Key("tls_server_config", ListenerTLS.formOfWeb, \.tls)
+    Key("tls_server_config", TLSFiles.formOfWeb, \.tls)
     Key(
       refused: "rate_limit",
       "is not supported; scrapes that come at once share a page, and nginx limits rates in front of it")

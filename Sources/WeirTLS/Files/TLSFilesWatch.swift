@@ -1,13 +1,12 @@
 import Synchronization
-import WeirIO
-import WeirTLS
+package import WeirIO
 
 /// Keeps the TLS of a listener up to date with its files: looks at them every ten seconds, and when it is asked to.
 ///
 /// The looks are made by a thread of their own, because a file system may keep its callers waiting.
-final class TLSFilesWatch: Sendable {
+package final class TLSFilesWatch: Sendable {
   /// The outcome of new content in the files. Content that is refused is reported once.
-  enum Event: Equatable {
+  package enum Event: Equatable {
     /// New connections follow it.
     case followed
     /// It can't be used, for the reason in words, and everything stays as it was.
@@ -15,13 +14,13 @@ final class TLSFilesWatch: Sendable {
   }
 
   private struct State {
-    var files: ListenerTLS
+    var files: TLSFiles
     var history: TLSFilesHistory
     /// The number of changes, by which a look that took long learns that what it has read may be out of date.
     var changes = 0
   }
 
-  let source: TLSSource
+  package let source: TLSSource
   private let state: Mutex<State>
   private let mark: FileMark.Reader
   private let worker = WorkerPool(name: "weir.files", width: 1, idleTime: 0)
@@ -35,8 +34,8 @@ final class TLSFilesWatch: Sendable {
   ///   - mark: Called before and after files are read.
   ///   - observer: Called for each handshake that has ended, on the loop of its connection.
   ///   - report: Called by looks, when there is new content.
-  init(
-    _ files: ListenerTLS, after previous: TLSSource? = nil,
+  package init(
+    _ files: TLSFiles, after previous: TLSSource? = nil,
     mark: @escaping FileMark.Reader = { FileMark(ofFile: $0) },
     observer: @escaping @Sendable (TLSHandshake) -> Void = { _ in },
     report: @escaping @Sendable (Event) -> Void
@@ -51,7 +50,7 @@ final class TLSFilesWatch: Sendable {
   deinit { stop() }
 
   /// Begins to look at the files, until `stop` or the end of this object.
-  func start(every interval: Duration = .seconds(10)) {
+  package func start(every interval: Duration = .seconds(10)) {
     let task = Task { [weak self] in
       while (try? await Task.sleep(for: interval)) != nil, let self {
         // There is one look at a time: none waits behind one that a file system holds.
@@ -64,7 +63,7 @@ final class TLSFilesWatch: Sendable {
     }
   }
 
-  func stop() {
+  package func stop() {
     looks.withLock { task in
       task?.cancel()
       task = nil
@@ -72,7 +71,7 @@ final class TLSFilesWatch: Sendable {
   }
 
   /// Has new connections follow the files if these have changed.
-  func look() {
+  package func look() {
     // Not under the lock, which a reload takes too.
     let known = state.withLock { $0 }
     let before = known.files.paths.map(mark)
@@ -93,14 +92,14 @@ final class TLSFilesWatch: Sendable {
   }
 
   /// Files that were read, and can be used.
-  struct Change {
-    fileprivate let files: ListenerTLS
+  package struct Change: Sendable {
+    fileprivate let files: TLSFiles
     fileprivate let history: TLSFilesHistory
     fileprivate let context: TLSServerContext
   }
 
   /// Reads other files, or the same for other settings. Throws if they can't be used.
-  func prepare(_ files: ListenerTLS) throws(TLSFilesProblem) -> Change {
+  package func prepare(_ files: TLSFiles) throws(TLSFilesProblem) -> Change {
     let marks = files.paths.map(mark), bytes = try files.read()
     return Change(
       files: files, history: TLSFilesHistory(marks: marks, judged: .bytes(bytes)),
@@ -108,7 +107,7 @@ final class TLSFilesWatch: Sendable {
   }
 
   /// Has new connections follow the files.
-  func follow(_ change: Change) {
+  package func follow(_ change: Change) {
     state.withLock { state in
       source.follow(change.context)
       state.files = change.files

@@ -3,7 +3,7 @@ import Testing
 import WeirIO
 import WeirTestSupport
 
-@testable import WeirGateway
+@testable import WeirTLS
 
 @Suite struct TLSFilesHistoryTests {
   private let directory: TemporaryDirectory
