@@ -10,13 +10,18 @@ import WeirTestSupport
 
 @Suite("Streams: the head of a response first", .timeLimit(.minutes(1)))
 struct StreamedResponseTests {
-  private static func session(
+  /// The sessions of a test, which live as long as it runs.
+  private let sessions = Journal<Session>()
+
+  private func session(
     _ engine: HTTP1EngineChoice = .standard, _ interceptor: (any RequestInterceptor)? = nil,
     rootQueue: DispatchQueue? = nil
   ) -> Session {
     var configuration = SessionConfiguration.default
     configuration.http1Engine = engine
-    return Session(configuration: configuration, rootQueue: rootQueue, interceptor: interceptor)
+    let session = Session(configuration: configuration, rootQueue: rootQueue, interceptor: interceptor)
+    sessions.append(session)
+    return session
   }
 
   private static func text(_ body: StreamedResponse.Body) async throws -> String {
@@ -40,7 +45,7 @@ struct StreamedResponseTests {
   func headFirst(_ engine: HTTP1EngineChoice) async throws {
     let gate = Gate()
     let server = try ScriptedServer(pieces(("one ", gate), ("two", nil)))
-    let response = try await Self.session(engine).streamRequest(server.url).streaming()
+    let response = try await self.session(engine).streamRequest(server.url).streaming()
     #expect(response.head.statusCode == 200)
     #expect(response.head.value(forHTTPHeaderField: "Content-Type") == "text/plain")
     gate.open()
@@ -52,7 +57,7 @@ struct StreamedResponseTests {
     let server = try answering(response("204 No Content"))
     let queues = [nil, DispatchQueue(label: "root")]
     for queue in queues {
-      let session = Self.session(engine, rootQueue: queue)
+      let session = self.session(engine, rootQueue: queue)
       let request = session.streamRequest(server.url)
       let response = try await (validates ? request.validate() : request).streaming()
       #expect(response.head.statusCode == 204)
@@ -64,9 +69,9 @@ struct StreamedResponseTests {
   @Test("What fails before the head is thrown at once")
   func failsBefore() async throws {
     let server = try ScriptedServer(Script(.request, .close))
-    let broken = await Self.failure { _ = try await Self.session().streamRequest(server.url).streaming() }
+    let broken = await Self.failure { _ = try await self.session().streamRequest(server.url).streaming() }
     #expect(broken?.urlErrorCode == .networkConnectionLost)
-    let wrong = await Self.failure { _ = try await Self.session().streamRequest("no URL").streaming() }
+    let wrong = await Self.failure { _ = try await self.session().streamRequest("no URL").streaming() }
     #expect(wrong != nil)
   }
 
@@ -74,7 +79,7 @@ struct StreamedResponseTests {
   func failsAfter() async throws {
     let head = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"
     let server = try ScriptedServer(Script(.request, .send(head), .close))
-    let session = Self.session(
+    let session = self.session(
       .standard,
       Retrier { _, _, error, completion in
         Issue.record("asked about \(error)")
@@ -92,7 +97,7 @@ struct StreamedResponseTests {
   @Test("Validators judge the head, and a retry gives another one", arguments: [true, false])
   func validation(hasRootQueue: Bool) async throws {
     let server = try answeringInTurn(response("503 Busy", body: "no"), response("503 Busy"), okResponse("fine"))
-    let session = Self.session(
+    let session = self.session(
       .standard, RetryPolicy(retryLimit: 2, exponentialBackoffScale: 0),
       rootQueue: hasRootQueue ? DispatchQueue(label: "root") : nil)
     let checked = Journal<Int>()
@@ -111,7 +116,7 @@ struct StreamedResponseTests {
   func refused() async throws {
     let server = try ScriptedServer(
       Script(.request, .send("HTTP/1.1 404 Not Found\r\nContent-Length: 10\r\n\r\n"), .awaitClose))
-    let request = Self.session().streamRequest(server.url).validate()
+    let request = self.session().streamRequest(server.url).validate()
     let error = await Self.failure { _ = try await request.streaming() }
     #expect(error?.responseCode == 404)
     try await eventually("the connection is closed") { server.closedByClientCount == 1 }
@@ -120,7 +125,7 @@ struct StreamedResponseTests {
   @Test("Without validators every status is a head")
   func anyStatus() async throws {
     let server = try answering(response("503 Busy", body: "later"))
-    let response = try await Self.session(.standard, RetryPolicy()).streamRequest(server.url).streaming()
+    let response = try await self.session(.standard, RetryPolicy()).streamRequest(server.url).streaming()
     #expect(response.head.statusCode == 503)
     #expect(try await Self.text(response.body) == "later")
   }
@@ -135,7 +140,7 @@ struct StreamedResponseTests {
   @Test("Whoever stops reading cancels the request", arguments: Leaving.allCases)
   func leaves(_ how: Leaving) async throws {
     let server = try ScriptedServer(pieces(("x", nil), then: [.awaitClose]))
-    let request = Self.session().streamRequest(server.url)
+    let request = self.session().streamRequest(server.url)
     switch how {
     case .loop:
       for try await _ in try await request.streaming().body { break }
@@ -166,7 +171,7 @@ struct StreamedResponseTests {
   @Test("Cancelling the task that waits for the head cancels the request")
   func cancelledBefore() async throws {
     let hole = try BlackHole()
-    let request = Self.session().streamRequest(hole.url)
+    let request = self.session().streamRequest(hole.url)
     let task = Task { _ = try await request.streaming() }
     try await eventually("it is on the wire") { !hole.received().isEmpty }
     task.cancel()
@@ -177,7 +182,7 @@ struct StreamedResponseTests {
   @Test("Cancelling the request ends the iteration with its error")
   func cancelledRequest() async throws {
     let server = try ScriptedServer(pieces(("x", nil), then: [.awaitClose]))
-    let request = Self.session().streamRequest(server.url)
+    let request = self.session().streamRequest(server.url)
     let error = await Self.failure {
       for try await _ in try await request.streaming().body { request.cancel() }
     }
@@ -187,7 +192,7 @@ struct StreamedResponseTests {
   @Test("A body that is read to its end does not cancel")
   func readToItsEnd() async throws {
     let server = try answering(okResponse("fine"))
-    let session = Self.session()
+    let session = self.session()
     for _ in 0..<20 {
       let request = session.streamRequest(server.url)
       #expect(try await Self.text(request.streaming().body) == "fine")
@@ -198,12 +203,12 @@ struct StreamedResponseTests {
   @Test("Asked for twice, or too late, it is an error")
   func tooLate() async throws {
     let server = try answering(okResponse("fine"))
-    let request = Self.session().streamRequest(server.url)
+    let request = self.session().streamRequest(server.url)
     _ = await request.completion()
     #expect(await Self.failure { _ = try await request.streaming() }?.urlErrorCode == .badServerResponse)
     let gate = Gate()
     let slow = try ScriptedServer(pieces(("x", gate)))
-    let twice = Self.session().streamRequest(slow.url)
+    let twice = self.session().streamRequest(slow.url)
     let response = try await twice.streaming()
     #expect(await Self.failure { _ = try await twice.streaming() }?.urlErrorCode == .badServerResponse)
     gate.open()
@@ -214,7 +219,7 @@ struct StreamedResponseTests {
   func backPressure(_ engine: HTTP1EngineChoice) async throws {
     let count = 6 << 20
     let server = try answering(okResponse(String(repeating: "x", count: count)))
-    let session = Self.session(engine)
+    let session = self.session(engine)
     let request = session.streamRequest(server.url)
     let response = try await request.streaming()
     try await eventually("reading waits") {

@@ -11,12 +11,17 @@ import WeirTestSupport
 struct SequenceUploadTests {
   private static let chunked: Script = Script(.head, .chunkedBody, .send(okResponse("taken")), .awaitClose)
 
-  private static func session(
+  /// The sessions of a test, which live as long as it runs.
+  private let sessions = Journal<Session>()
+
+  private func session(
     _ engine: HTTP1EngineChoice = .standard, _ interceptor: (any RequestInterceptor)? = nil
   ) -> Session {
     var configuration = SessionConfiguration.default
     configuration.http1Engine = engine
-    return Session(configuration: configuration, interceptor: interceptor)
+    let session = Session(configuration: configuration, interceptor: interceptor)
+    sessions.append(session)
+    return session
   }
 
   /// Gives these chunks, notes how many were asked for, and throws an error in place of the end if there is one.
@@ -46,7 +51,7 @@ struct SequenceUploadTests {
     let bytes = pattern(200_000)
     let chunks = Chunks(chunks: [Array(bytes[..<70_000]), [], Array(bytes[70_000...])])
     let server = try ScriptedServer(Self.chunked)
-    let session = Self.session(engine)
+    let session = self.session(engine)
     #expect(await session.upload(stream: chunks, to: server.url).serializingString().response.value == "taken")
     #expect(server.headLines().contains("Transfer-Encoding: chunked"))
     let sized = try ScriptedServer(Script(.request, .send(okResponse("taken")), .awaitClose))
@@ -67,7 +72,7 @@ struct SequenceUploadTests {
     }
     let server = try ScriptedServer(Self.chunked)
     let urlRequest = try URLRequest(url: server.url, method: .post)
-    let session = Self.session()
+    let session = self.session()
     #expect(await session.upload(stream: data, with: urlRequest).serializingString().response.value == "taken")
     #expect(server.receivedText().contains("some"))
     let other = try ScriptedServer(Self.chunked)
@@ -86,7 +91,7 @@ struct SequenceUploadTests {
   func wrongLength(_ engine: HTTP1EngineChoice, _ row: (length: Int64, first: Int)) async throws {
     let server = try ScriptedServer(Script(.head, .awaitClose))
     let chunks = Chunks(chunks: [row.first, 5 - row.first].map { [UInt8](repeating: 65, count: $0) })
-    let request = Self.session(engine).upload(stream: chunks, length: row.length, to: server.url)
+    let request = self.session(engine).upload(stream: chunks, length: row.length, to: server.url)
     let error = await request.serializingData().response.error
     #expect(error?.urlErrorCode == .requestBodyStreamExhausted)
     let text = row.length == 6 ? "ended after 5 of 6 bytes" : "more than \(row.length) bytes"
@@ -100,7 +105,7 @@ struct SequenceUploadTests {
   func failing(_ engine: HTTP1EngineChoice) async throws {
     let server = try ScriptedServer(Script(.head, .awaitClose))
     let chunks = Chunks(chunks: [[65]], error: TestError(number: 7))
-    let error = await Self.session(engine).upload(stream: chunks, to: server.url).serializingData().response.error
+    let error = await self.session(engine).upload(stream: chunks, to: server.url).serializingData().response.error
     #expect(error?.isCreateUploadableError == true)
     #expect(error?.underlyingError as? TestError == TestError(number: 7))
     await server.closed()
@@ -110,7 +115,7 @@ struct SequenceUploadTests {
   func retries() async throws {
     let policy = RetryPolicy(exponentialBackoffScale: 0, retryableHTTPMethods: [.post])
     let once = try ScriptedServer(Script(.head, .chunkedBody, .send(response("503 Busy")), .awaitClose))
-    let session = Self.session(.standard, policy)
+    let session = self.session(.standard, policy)
     let first = session.upload(stream: Chunks(chunks: [[65]]), to: once.url).validate()
     #expect(await first.serializingData().response.error?.responseCode == 503)
     #expect(first.retryCount == 0)
@@ -133,7 +138,7 @@ struct SequenceUploadTests {
     let server = try ScriptedServer(
       Script(.head, .wait(gate), .chunkedBody, .send(okResponse("taken")), .awaitClose))
     let chunks = Chunks(chunks: [[UInt8]](repeating: [UInt8](repeating: 65, count: 1 << 20), count: 64))
-    let session = Self.session(engine)
+    let session = self.session(engine)
     let request = session.upload(stream: chunks, to: server.url)
     let task = request.serializingString()
     try await eventually("the server takes no more") {
@@ -155,7 +160,7 @@ struct SequenceUploadTests {
     let (stream, continuation) = AsyncStream.makeStream(of: [UInt8].self)
     continuation.onTermination = { _ in ended.open() }
     continuation.yield([65])
-    let request = Self.session(engine).upload(stream: stream, to: server.url)
+    let request = self.session(engine).upload(stream: stream, to: server.url)
     let task = request.serializingData()
     try await eventually("the first chunk is there") { server.receivedText().hasSuffix("1\r\nA\r\n") }
     request.cancel()
@@ -166,7 +171,7 @@ struct SequenceUploadTests {
   @Test("A compressed upload reads it too")
   func compressed() async throws {
     let server = try ScriptedServer(Self.chunked)
-    let session = Self.session(.standard, .gzipCompressor(compressesUploads: true))
+    let session = self.session(.standard, .gzipCompressor(compressesUploads: true))
     let chunks = Chunks(chunks: [[UInt8](repeating: 65, count: 100_000)])
     #expect(await session.upload(stream: chunks, to: server.url).serializingString().response.value == "taken")
     #expect(server.headLines().contains("Content-Encoding: gzip"))
