@@ -29,10 +29,13 @@ func measure(name string, count int, unit float64, body func(int)) {
 	fmt.Printf("%s\t%.3f\n", name, (cpu()-began)/float64(count)*unit)
 }
 
-func scrape(registry *prometheus.Registry, coding string) func(int) {
+const protobuf = "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited"
+
+func scrape(registry *prometheus.Registry, coding string, accept string) func(int) {
 	handler := promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 	request := httptest.NewRequest("GET", "/metrics", nil)
 	request.Header.Set("Accept-Encoding", coding)
+	request.Header.Set("Accept", accept)
 	return func(count int) {
 		for i := 0; i < count; i++ {
 			recorder := httptest.NewRecorder()
@@ -73,6 +76,14 @@ func main() {
 		}
 	})
 
+	// With native buckets alone.
+	native := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "c_seconds", NativeHistogramBucketFactor: 1.1})
+	measure("observe-native", 20_000_000, 1e9, func(count int) {
+		for i := 0; i < count; i++ {
+			native.Observe(values[i&15])
+		}
+	})
+
 	measure("contention", 40_000_000, 1e9, func(count int) {
 		var done sync.WaitGroup
 		for thread := 0; thread < 2; thread++ {
@@ -102,8 +113,9 @@ func main() {
 		requests.WithLabelValues(route, "GET").Add(float64(i))
 		failures.WithLabelValues(route, "GET").Add(0)
 	}
-	measure("scrape", 20, 1e3, scrape(page, "identity"))
-	measure("gzip", 20, 1e3, scrape(page, "gzip"))
+	measure("scrape", 20, 1e3, scrape(page, "identity", ""))
+	measure("scrape-protobuf", 20, 1e3, scrape(page, "identity", protobuf))
+	measure("gzip", 20, 1e3, scrape(page, "gzip", ""))
 
 	large := prometheus.NewRegistry()
 	users := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "users_total", Help: "Users."}, []string{"user"})
@@ -113,5 +125,5 @@ func main() {
 			users.WithLabelValues("user-" + strconv.Itoa(i)).Add(float64(i))
 		}
 	})
-	measure("large", 3, 1e3, scrape(large, "identity"))
+	measure("large", 3, 1e3, scrape(large, "identity", ""))
 }

@@ -13,8 +13,10 @@ import WeirMetrics
 
   static func main() throws {
     try held()
+    try native()
     try lookup()
     try scrape(to: CommandLine.arguments.dropFirst().first)
+    try scrapeNative()
     try large()
   }
 
@@ -38,6 +40,16 @@ import WeirMetrics
     }
   }
 
+  /// A histogram with classic buckets and native ones.
+  private static func native() throws {
+    let registry = Registry(ownMetrics: false, nativeHistograms: .all)
+    let histogram = try registry.histogram("c_seconds", help: "C.", buckets: bounds)
+    let values = (0..<16).map { 0.003 * Double(1 << $0) }
+    measure("observe-native", count: 30_000_000, unit: 1e9) { count in
+      for index in 0..<count { histogram.observe(values[index & 15]) }
+    }
+  }
+
   private static func lookup() throws {
     let registry = Registry(ownMetrics: false)
     let family = try registry.counter("b_total", help: "B.", labels: "method", "route", "code")
@@ -53,8 +65,9 @@ import WeirMetrics
 
   // MARK: Pages
 
-  private static func scrape(to file: String?) throws {
-    let registry = Registry(ownMetrics: false)
+  /// A registry with 1,000 label sets of a histogram and of two counters.
+  private static func filled(_ nativeHistograms: NativeHistograms = .none) throws -> Registry {
+    let registry = Registry(ownMetrics: false, nativeHistograms: nativeHistograms)
     let durations = try registry.histogram(
       "request_duration_seconds", help: "Duration.", buckets: bounds, labels: "route", "method")
     let requests = try registry.counter("requests_total", help: "Requests.", labels: "route", "method")
@@ -66,16 +79,35 @@ import WeirMetrics
       requests.with(route, "GET").increment(by: index)
       _ = failures.with(route, "GET")
     }
+    return registry
+  }
+
+  private static func scrape(to file: String?) throws {
+    let registry = try filled()
     try registry.text().write(toFile: file ?? "/dev/null", atomically: false, encoding: .utf8)
+    page("scrape", of: registry)
+    page("scrape-protobuf", of: registry, .protobuf)
+    try compressed(registry)
+  }
+
+  private static func scrapeNative() throws {
+    let before = residentBytes()
+    let registry = try filled(.all)
+    print("bytes-per-native\t\((residentBytes() - before) / 1000)")
+    page("scrape-native", of: registry, .protobuf)
+  }
+
+  /// The time of a page, and its bytes.
+  private static func page(_ name: String, of registry: Registry, _ format: Exposition.Format = .text) {
     var page = ExpositionPage()
-    registry.write(to: &page)
-    measure("scrape", count: 100, unit: 1e3) { count in
+    registry.write(Exposition(format), to: &page)
+    print("\(name)-bytes\t\(page.withBytes { $0.count })")
+    measure(name, count: 100, unit: 1e3) { count in
       for _ in 0..<count {
         page.removeAll()
-        registry.write(to: &page)
+        registry.write(Exposition(format), to: &page)
       }
     }
-    try compressed(registry)
   }
 
   /// Over HTTP, with the cost at both ends.
