@@ -16,4 +16,14 @@ extension String {
     }
     return result + (unicodeScalars.count > limit ? "…\"" : "\"")
   }
+
+  /// The text, or as much of its beginning as fits into so many octets of UTF-8. Octets count, as one character may have
+  /// thousands of them.
+  package func cut(after count: Int) -> String {
+    guard utf8.count > count else { return self }
+    // A scalar's further octets begin with 10.
+    var end = utf8.index(utf8.startIndex, offsetBy: count)
+    while end > utf8.startIndex, utf8[end] & 0xc0 == 0x80 { end = utf8.index(before: end) }
+    return String(decoding: utf8[..<end], as: UTF8.self)
+  }
 }

@@ -17,7 +17,6 @@ package protocol TransportExchange: AnyObject {
 }
 
 extension TransportExchange {
-  package var operation: NamedOperation? { nil }
   package var recordedSpan: UInt64? { nil }
 
   /// Nil when there was no URL.

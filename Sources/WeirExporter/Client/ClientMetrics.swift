@@ -27,17 +27,13 @@ final class ClientMetrics: Sendable {
   let authRefreshWaiters: GaugeFamily<String>
   /// The paces, for a status page of the same registry.
   let paces: KnownPaces
-  /// The number of a destination's operations with series of their own.
-  let operationLimit: Int
+  let limits: SeriesLimits
   private let removals: [DestinationFamilies.Removal]
 
-  /// - Parameters:
-  ///   - destinations: The number of destinations with series of their own, plus the shared ones. Each family has room for
-  ///     all of them: if one were full before the others, ratios between families would be wrong.
-  ///   - operations: The same of each destination's operations, without the shared ones.
-  init(_ registry: Registry, destinations: Int, operations: Int = 20) throws(RegistryError) {
-    operationLimit = operations
-    let limits = SeriesLimits(destinations: destinations, operations: operations)
+  /// - Parameter limits: Each family has room for all its destinations: if one were full before the others, ratios between
+  ///   families would be wrong.
+  init(_ registry: Registry, _ limits: SeriesLimits) throws(RegistryError) {
+    self.limits = limits
     var families = DestinationFamilies(registry: registry, limits: limits)
     let method: Label<String> = "http_request_method"
     let operation = Label<String>(omittedIfEmpty: "operation")
@@ -164,11 +160,12 @@ final class ClientMetrics: Sendable {
     removals = families.removals
   }
 
-  /// Counts a request of an operation without series of its own.
-  func foldOperation() {
-    requests.noteFolded()
-    attemptDuration.noteFolded()
-    retries.noteFolded()
+  /// Removes the series of operations from the page.
+  func remove(operations: [String]) {
+    let choice = LabelChoice(["operation"], operations.map { [$0] })
+    requests.removeAll(choice)
+    retries.removeAll(choice)
+    attemptDuration.removeAll(choice)
   }
 
   /// Removes the series of servers from the page.
@@ -228,6 +225,7 @@ private struct DestinationFamilies {
 /// room for more values than a destination has in practice; statuses and errors also for the coarse values of the rest
 /// (``CoarseLabel``). A program with more adapters uses room that other destinations leave.
 struct SeriesLimits: Sendable {
+  /// Those with series of their own, and the shared ones.
   let destinations: Int
   /// The operations of a destination with series of their own. Two more sets are those of requests without one, and of the
   /// operations beyond.

@@ -7,15 +7,15 @@ import WeirTransport
 /// metrics. Those beyond the limit share one set of series, labelled `_other`.
 final class DestinationIndex: Sendable {
   private struct State {
-    var unknown: DestinationMetrics?
-    var known: [Destination.Server: DestinationMetrics] = [:]
-    var other: DestinationMetrics?
+    var unknown: OperationIndex?
+    var known: [Destination.Server: OperationIndex] = [:]
+    var other: OperationIndex?
     /// The destination found last, since events of one request come together. Comparing its identity counts no
     /// references. The destination itself is kept so that no other one gets the same identity.
-    var last: (identity: ObjectIdentifier, destination: Destination, metrics: DestinationMetrics)?
+    var last: (identity: ObjectIdentifier, destination: Destination, metrics: OperationIndex)?
   }
 
-  /// The name of the series shared by the destinations beyond the limit.
+  /// The name of the series shared by the destinations beyond the limit, and by the operations beyond theirs.
   static let sharedName = "_other"
 
   private let families: ClientMetrics
@@ -27,27 +27,32 @@ final class DestinationIndex: Sendable {
     self.limit = limit
   }
 
-  /// The metrics of a destination. Nil stands for a request whose URL could not be built.
-  func metrics(of destination: Destination?) -> DestinationMetrics {
+  func metrics(of destination: Destination?) -> DestinationMetrics { operations(of: destination).destination }
+
+  /// The metrics of a destination's operations. Nil stands for a request whose URL could not be built.
+  func operations(of destination: Destination?) -> OperationIndex {
     if let identity = destination?.identity, let last = last(identity) { return last }
     return state.withLock { find(destination, &$0) }
   }
 
   /// The metrics of a destination that has its own by now.
-  func known(_ destination: Destination) -> DestinationMetrics? { state.withLock { $0.known[destination.server] } }
+  func known(_ destination: Destination) -> DestinationMetrics? {
+    state.withLock { $0.known[destination.server]?.destination }
+  }
 
-  private func last(_ identity: ObjectIdentifier) -> DestinationMetrics? {
+  private func last(_ identity: ObjectIdentifier) -> OperationIndex? {
     state.withLock { state in state.last?.identity == identity ? state.last?.metrics : nil }
   }
 
-  private func find(_ destination: Destination?, _ state: inout State) -> DestinationMetrics {
+  private func find(_ destination: Destination?, _ state: inout State) -> OperationIndex {
     guard let destination else { return shared(&state.unknown, named: "unknown") }
     if let known = state.known[destination.server] {
       state.last = (destination.identity, destination, known)
       return known
     }
     guard state.known.count < limit else { return shared(&state.other, named: Self.sharedName) }
-    let new = DestinationMetrics(families, address: destination.host, port: String(destination.port))
+    let new = OperationIndex(
+      DestinationMetrics(families, address: destination.host, port: String(destination.port)))
     state.known[destination.server] = new
     return new
   }
@@ -65,13 +70,23 @@ final class DestinationIndex: Sendable {
     return used
   }
 
-  private func shared(_ metrics: inout DestinationMetrics?, named name: String) -> DestinationMetrics {
-    let known = metrics ?? DestinationMetrics(families, address: name, port: name)
+  /// Removes the metrics and series of operations, but for those of which requests are under way. Returns these.
+  func forget(operations names: [String]) -> [String] {
+    let all = all
+    let used = names.filter { name in all.contains { $0.uses(name) } }
+    let gone = names.filter { !used.contains($0) }
+    for operations in all { for name in gone { operations.forget(name) } }
+    families.remove(operations: gone)
+    return used
+  }
+
+  private func shared(_ metrics: inout OperationIndex?, named name: String) -> OperationIndex {
+    let known = metrics ?? OperationIndex(DestinationMetrics(families, address: name, port: name))
     metrics = known
     return known
   }
 
-  var all: [DestinationMetrics] {
+  var all: [OperationIndex] {
     state.withLock { state in Array(state.known.values) + [state.unknown, state.other].compactMap { $0 } }
   }
 }
@@ -93,7 +108,7 @@ struct OpenConnections: Collector {
   }
 
   func collect(into samples: inout CollectedSamples) {
-    for metrics in destinations.all {
+    for metrics in destinations.all.map(\.destination) {
       let open = max(0, metrics.openConnections.load(ordering: .relaxed))
       let active = min(open, max(0, Int(metrics.activeAttempts.value)))
       samples.set(Self.name, Double(active), labels: [metrics.address, metrics.port, "active"])

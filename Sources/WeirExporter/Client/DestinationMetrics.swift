@@ -6,8 +6,8 @@ import WeirCurl
 import WeirMetrics
 import WeirTransport
 
-/// The metric handles of one destination, or of one of its operations, looked up once and kept. Those of an operation differ
-/// in the families with a label `operation`, and share the other series.
+/// The metric handles of one destination, looked up once and kept; but for those of the families with a label `operation`,
+/// which are in ``OperationMetrics``.
 ///
 /// Counters that an alert reads are made here, at zero, so that the first burst shows as an increase and not as a new
 /// series. Other series with labels or buckets, most of the page, appear once something was counted.
@@ -15,11 +15,6 @@ final class DestinationMetrics: Sendable {
   let families: ClientMetrics
   let address: String
   let port: String
-  /// Empty unless these are the metrics of an operation.
-  private let operation: String
-  /// The same object for a destination and its operations.
-  private let mark: Mark
-  private let operations = Mutex<[String: DestinationMetrics]>([:])
   let requestsFailed, attemptsStarted, connectionsOpened, connectionsReused, staleRetries: Counter
   /// The attempts that were answered with 429.
   let limited: Counter
@@ -37,44 +32,16 @@ final class DestinationMetrics: Sendable {
   private let inFlight: Gauge
   /// The durations of requests, by result.
   private let succeeded, failed, cancelled: LazyHistogram
-  /// The series of GET, or of the method of an operation's first request, which is mostly its only one.
-  private let usual: MethodSeries
-  private let others = Mutex<[String: MethodSeries]>([:])
+  private let startedGets: StartedSeries
+  private let startedOthers = Mutex<[String: StartedSeries]>([:])
   private let adapters = Mutex<[String: AdapterSeries]>([:])
   /// The number of adapters whose handles are kept. A program chooses their names, and might make up new ones all the
   /// time.
   private static let adapterLimit = 64
-  /// The series of the attempt that ended last, since attempts of one kind mostly follow each other, and the share of the
-  /// families that attempts may use.
-  private let ended = Mutex<(last: AttemptSeries?, share: SeriesShare<AttemptLabels>)>((nil, SeriesShare()))
-  private let reasons = Mutex(SeriesShare<String>())
-
-  /// Stored, because `allCases` makes an array each time.
-  private static let outcomes = RequestOutcome.allCases
-
-  /// The retry reasons that get a series at once: those that ``RetryPolicy`` retries by default and that servers often
-  /// cause. The first burst of a retry storm must show as an increase. Other reasons get a series when they occur.
-  private static let likelyRetries: [String] = {
-    let codes: [FailureCode] = [
-      .badServerResponse, .cannotConnectToHost, .cannotFindHost, .networkConnectionLost, .secureConnectionFailed,
-      .timedOut,
-    ]
-    return RetryPolicy.defaultRetryableHTTPStatusCodes.map(String.init) + codes.map(\.label)
-  }()
-
-  convenience init(_ families: ClientMetrics, address: String, port: String) {
-    self.init(families, address, port, method: "GET", operation: "", Mark())
-  }
-
-  /// - Parameter method: That of the series which are made at once.
-  private init(
-    _ families: ClientMetrics, _ address: String, _ port: String, method: String, operation: String, _ mark: Mark
-  ) {
+  init(_ families: ClientMetrics, address: String, port: String) {
     self.families = families
     self.address = address
     self.port = port
-    self.operation = operation
-    self.mark = mark
     inFlight = families.requestsInFlight.with(address, port)
     requestsFailed = families.requestsFailed.with(address, port)
     attemptsStarted = families.attemptsStarted.with(address, port)
@@ -89,11 +56,10 @@ final class DestinationMetrics: Sendable {
     succeeded = LazyHistogram { families.requestDuration.with(address, port, "success") }
     failed = LazyHistogram { families.requestDuration.with(address, port, "failure") }
     cancelled = LazyHistogram { families.requestDuration.with(address, port, "cancelled") }
-    usual = MethodSeries(families, address, port, method: method, operation, outcomes: Self.outcomes)
+    startedGets = StartedSeries(families, address, port, method: "GET")
     for reason in [RetryDenial.Reason.budget, .overload] {
       _ = families.retriesDenied.with(address, port, reason.rawValue)
     }
-    if operation.isEmpty { for reason in Self.likelyRetries { _ = families.retries.with(address, port, reason, "") } }
     limited = families.limited.with(address, port)
     shed = Self.handles(of: [.overload, .waited, .silent]) { families.shed.with(address, port, $0) }
     pace = PaceSeries(families, address, port, isOne: address != DestinationIndex.sharedName)
@@ -107,51 +73,32 @@ final class DestinationMetrics: Sendable {
     Dictionary(uniqueKeysWithValues: values.map { ($0, handle($0.rawValue)) })
   }
 
-  private final class Mark: Sendable {}
+  // MARK: Requests
 
-  // MARK: Operations
-
-  var isOfOperation: Bool { !operation.isEmpty }
-
-  /// The metrics of an operation of the destination.
-  ///
-  /// - Parameter method: The label of the request's method.
-  func of(_ operation: NamedOperation, method: @autoclosure () -> String) -> DestinationMetrics {
-    if let known = operation.note.withLock({ $0 }) as? DestinationMetrics, known.mark === mark { return known }
-    let metrics = named(operation.name, method())
-    // Each request of those beyond the limit is counted as folded, so it is looked up again.
-    if metrics.operation != DestinationIndex.sharedName { operation.note.withLock { $0 = metrics } }
-    return metrics
+  func started(method: String) {
+    started(of: method).count.add()
   }
 
-  private func named(_ name: String, _ method: String) -> DestinationMetrics {
-    operations.withLock { operations in
-      if let known = operations[name] { return known }
-      let isOwn = operations.count { $0.key != DestinationIndex.sharedName } < families.operationLimit
-      if !isOwn { families.foldOperation() }
-      let label = isOwn ? name : DestinationIndex.sharedName
-      if let known = operations[label] { return known }
-      let new = DestinationMetrics(families, address, port, method: method, operation: label, mark)
-      operations[label] = new
-      return new
+  /// The series of a method. Methods are few: unknown ones are `_OTHER`.
+  private func started(of method: String) -> StartedSeries {
+    if method == startedGets.method { return startedGets }
+    return startedOthers.withLock { others in
+      if let known = others[method] { return known }
+      let series = StartedSeries(families, address, port, method: method)
+      others[method] = series
+      return series
     }
   }
 
+  /// Makes a method's series at zero.
   func prepare(method: String) {
-    _ = series(of: method)
-  }
-
-  func started(method: String) {
-    series(of: method).started.add()
+    _ = started(of: method)
   }
 
   /// - Parameters:
   ///   - trace: The request's trace, if it is sampled.
   ///   - span: The request's span, if it is recorded.
-  func settled(
-    method: String, outcome: RequestOutcome, seconds: Double, trace: TraceContext? = nil, span: UInt64? = nil
-  ) {
-    guard let index = Self.outcomes.firstIndex(of: outcome) else { return }
+  func settled(outcome: RequestOutcome, seconds: Double, trace: TraceContext?, span: UInt64?) {
     let duration =
       switch outcome {
       case .success: succeeded
@@ -159,76 +106,24 @@ final class DestinationMetrics: Sendable {
       default: failed
       }
     if let trace { duration.observe(seconds, trace, span: span) } else { duration.observe(seconds) }
-    // Counted last, because the code that waits to forget the destination waits for this count.
-    series(of: method).settled[index].add()
   }
 
-  /// Brings the counters of requests up to date, and sets those in flight to the started less the settled.
-  func show() {
-    // The operations first: what has settled is read before what has started.
-    let operations = operations.withLock { Array($0.values) }
-    let settled = operations.reduce(0) { $0 + $1.showMethods() }
-    inFlight.set(Double(settled + showMethods()))
+  /// Brings the counters of started requests up to date, and sets those in flight to the started less the settled, which
+  /// were read before.
+  func show(settled: Int) {
+    let others = startedOthers.withLock { Array($0.values) }
+    inFlight.set(Double(others.reduce(startedGets.show()) { $0 + $1.show() } - settled))
   }
 
-  /// Returns the number of requests that were started here and have not settled here.
-  private func showMethods() -> Int {
-    let others = others.withLock { Array($0.values) }
-    return others.reduce(usual.show()) { $0 + $1.show() }
-  }
-
-  /// Whether no request or attempt is under way and no connection is open.
+  /// Whether no request or attempt is under way and no connection is open, as far as requests were shown.
   var isQuiet: Bool {
-    show()
     // Below zero are connections that were opened while the destination was counted with others beyond the limit.
     return inFlight.value == 0 && activeAttempts.value == 0 && openConnections.load(ordering: .relaxed) <= 0
-  }
-
-  /// The series of a method, with all outcomes at zero from its first request on. Methods are few: unknown ones are
-  /// `_OTHER`.
-  private func series(of method: String) -> MethodSeries {
-    if method == usual.method { return usual }
-    return others.withLock { others in
-      if let known = others[method] { return known }
-      let series = MethodSeries(families, address, port, method: method, operation, outcomes: Self.outcomes)
-      others[method] = series
-      return series
-    }
-  }
-
-  func attemptEnded(method: String, _ report: AttemptReport, errorType: String) {
-    let series = series(
-      of: AttemptLabels(method: method, status: report.statusCode, errorType: errorType),
-      version: VersionLabel.of(report.networkProtocolName), encoding: EncodingLabel.of(report.contentEncoding))
-    series.duration.observe(report.total ?? 0)
-    series.attempts.increment()
-    series.wireBytes.increment(by: Int(clamping: report.bytesReceivedOnWire))
-    series.decodedBytes.increment(by: Int(clamping: report.bytesDecoded))
-  }
-
-  private func series(of labels: AttemptLabels, version: String, encoding: String) -> AttemptSeries {
-    ended.withLock { ended in
-      if let last = ended.last, last.labels == labels, last.version == version, last.encoding == encoding {
-        return last
-      }
-      let isOwn = ended.share.admits(labels, limit: SeriesLimits.ownAttempts(isNamed: isOfOperation))
-      let series = AttemptSeries(
-        labels, version: version, encoding: encoding, operation, isCoarse: !isOwn, families, address, port)
-      ended.last = series
-      return series
-    }
   }
 
   /// Counts one in a family that has one label besides those of the destination.
   func count(_ value: String, in family: CounterFamily<(String, String, String)>) {
     family.with(address, port, value).increment()
-  }
-
-  func retried(because reason: RetryReason) {
-    let limit = SeriesLimits.ownRetryReasons(isNamed: isOfOperation)
-    let isOwn = reasons.withLock { $0.admits(reason.rawValue, limit: limit) }
-    let label = isOwn ? reason.rawValue : CoarseLabel.of(reason.rawValue)
-    families.retries.with(address, port, label, operation).increment()
   }
 
   func granted(after delay: Double, source: RetryDelaySource) {
@@ -330,40 +225,6 @@ final class DestinationMetrics: Sendable {
   private func show(_ value: Double?, in family: GaugeFamily<(String, String)>, _ isShown: borrowing Atomic<Bool>) {
     let wasShown = isShown.exchange(value != nil, ordering: .relaxed)
     if let value { family.with(address, port).set(value) } else if wasShown { family.remove(address, port) }
-  }
-}
-
-/// Method, status and error of an ended attempt: the labels that the server and the caller can influence.
-private struct AttemptLabels: Hashable {
-  let method: String
-  let status: Int?
-  let errorType: String
-}
-
-/// The series of ended attempts that are alike.
-private final class AttemptSeries: Sendable {
-  let labels: AttemptLabels
-  let version: String
-  let encoding: String
-  let duration: Histogram
-  let attempts, wireBytes, decodedBytes: Counter
-
-  init(
-    _ labels: AttemptLabels, version: String, encoding: String, _ operation: String, isCoarse: Bool,
-    _ families: ClientMetrics, _ address: String, _ port: String
-  ) {
-    self.labels = labels
-    self.version = version
-    self.encoding = encoding
-    let (status, error) = (labels.status.map(String.init) ?? "", labels.errorType)
-    duration =
-      isCoarse
-      ? families.attemptDuration.with(
-        address, port, MethodLabel.other, CoarseLabel.of(status), CoarseLabel.of(error), operation)
-      : families.attemptDuration.with(address, port, labels.method, status, error, operation)
-    attempts = families.attempts.with(address, port, version)
-    wireBytes = families.wireBytes.with(address, port, encoding)
-    decodedBytes = families.decodedBytes.with(address, port, encoding)
   }
 }
 

@@ -33,8 +33,9 @@ public final class MetricsMonitor: InlineEventMonitor {
   /// The number of destinations that have series of their own.
   public let destinationLimit: Int
   /// The number of each destination's operations (`Request.operation(_:)`) that have series of their own. The others are
-  /// counted together as `_other`, and in `weir_metrics_series_folded_total`.
+  /// counted together as `_other`, and in `weir_metrics_series_folded_total`. At most 10,000.
   public let operationLimit: Int
+  package static let mostOperations = 10_000
   private let families: ClientMetrics
   private let destinations: DestinationIndex
   /// What a status page of the same registry shows of single requests.
@@ -48,16 +49,13 @@ public final class MetricsMonitor: InlineEventMonitor {
   public init(registry: Registry, destinationLimit: Int = 200, operationLimit: Int = 20) throws(RegistryError) {
     // There are two more sets of series: for requests without a destination, and for destinations beyond the limit.
     let shown = max(0, min(destinationLimit, .max - 2)) + 2
-    let operations = max(0, min(operationLimit, 100_000))
-    families = try ClientMetrics(registry, destinations: shown, operations: operations)
+    let operations = max(0, min(operationLimit, Self.mostOperations))
+    families = try ClientMetrics(registry, SeriesLimits(destinations: shown, operations: operations))
     destinations = DestinationIndex(families, limit: destinationLimit)
     self.destinationLimit = destinationLimit
     self.operationLimit = operations
     recent = registry.companion { RecentRequests() }
-    try registry.register(
-      OpenConnections(
-        destinations: destinations,
-        limit: SeriesLimits(destinations: shown, operations: operations).connectionStates))
+    try registry.register(OpenConnections(destinations: destinations, limit: families.limits.connectionStates))
     registry.beforeEachPage { [destinations] in
       for metrics in destinations.all { metrics.show() }
     }
@@ -86,6 +84,9 @@ public final class MetricsMonitor: InlineEventMonitor {
   /// Does the same with many servers, and returns those of which nothing was removed.
   package func forget(_ servers: [Destination.Server]) -> [Destination.Server] { destinations.forget(servers) }
 
+  /// Removes the series of operations that no more requests will have. Returns those of which requests are under way.
+  package func forget(operations: [String]) -> [String] { destinations.forget(operations: operations) }
+
   /// Removes from the page those gauges of a destination whose limits no longer apply to it.
   package func remove(_ gauges: ControlGauges, of destination: Destination) {
     destinations.known(destination)?.remove(gauges)
@@ -93,7 +94,7 @@ public final class MetricsMonitor: InlineEventMonitor {
 
   /// Makes a method's series for a destination at zero. Otherwise this happens when the first such request starts.
   public func prepare(method: HTTPMethod, for destination: Destination) {
-    destinations.metrics(of: destination).prepare(method: MethodLabel.of(method.rawValue))
+    destinations.operations(of: destination).unnamed.prepare(method: MethodLabel.of(method.rawValue))
   }
 
   /// Makes an adapter's series for a destination at zero, before it has adapted anything.
@@ -163,27 +164,21 @@ public final class MetricsMonitor: InlineEventMonitor {
 extension MetricsMonitor: SharedTransportObserver {
   package var transportInterests: TransportInterests { [.connections, .resilience] }
 
-  private func metrics(of exchange: any TransportExchange) -> DestinationMetrics {
+  private func metrics(of exchange: any TransportExchange) -> DestinationMetrics { operation(of: exchange).destination }
+
+  private func operation(of exchange: any TransportExchange) -> OperationMetrics {
     let admission = exchange.admission
     // A note may belong to another monitor.
-    if let known = admission.note as? DestinationMetrics, known.families === families { return known }
-    var metrics = destinations.metrics(of: admission.state?.destination)
-    if let operation = exchange.operation {
-      metrics = metrics.of(operation, method: MethodLabel.of(exchange.method))
-    }
+    if let known = admission.note as? OperationMetrics, known.destination.families === families { return known }
+    let metrics = destinations.operations(of: admission.state?.destination)
+      .metrics(of: exchange.operation, method: MethodLabel.of(exchange.method))
     // Without a state the destination is not known yet.
     if admission.state != nil { admission.note = metrics }
     return metrics
   }
 
   package func exchangeBegan(_ exchange: any TransportExchange) {
-    let (metrics, method) = (metrics(of: exchange), MethodLabel.of(exchange.method))
-    if metrics.isOfOperation {
-      // The starts of all operations are one series.
-      destinations.metrics(of: exchange.destination).started(method: method)
-    } else {
-      metrics.started(method: method)
-    }
+    operation(of: exchange).started(method: MethodLabel.of(exchange.method))
   }
 
   package func exchange(
@@ -193,12 +188,13 @@ extension MetricsMonitor: SharedTransportObserver {
   }
 
   package func exchange(_ exchange: any TransportExchange, didSettle end: ExchangeEnd) {
-    let metrics = metrics(of: exchange)
+    let operation = operation(of: exchange)
+    let metrics = operation.destination
     metrics.attemptsPerRequest.observe(Double(end.attempts))
     if let seconds = end.serialization { metrics.phases[.serialization].observe(seconds) }
     if end.isDestinationsFault { metrics.requestsFailed.increment() }
     if recent.isOn { note(exchange, end) }
-    metrics.settled(
+    operation.settled(
       method: MethodLabel.of(exchange.method), outcome: end.outcome, seconds: end.duration,
       trace: exchange.sampledTrace, span: exchange.recordedSpan)
   }
@@ -230,8 +226,9 @@ extension MetricsMonitor: SharedTransportObserver {
   package func exchange(
     _ exchange: any TransportExchange, didEndAttempt number: Int, _ report: AttemptReport, error: (any LabelledError)?
   ) {
-    let metrics = metrics(of: exchange)
-    metrics.attemptEnded(
+    let operation = operation(of: exchange)
+    let metrics = operation.destination
+    operation.attemptEnded(
       method: MethodLabel.of(exchange.method), report, errorType: ErrorLabel.of(status: report.statusCode, error))
     if report.isReusedConnection { metrics.connectionsReused.increment() }
     metrics.phases.observe(report.phases)
@@ -249,7 +246,7 @@ extension MetricsMonitor: SharedTransportObserver {
   }
 
   package func exchange(_ exchange: any TransportExchange, retriesDueTo reason: RetryReason?) {
-    if let reason { metrics(of: exchange).retried(because: reason) }
+    if let reason { operation(of: exchange).retried(because: reason) }
   }
 
   package func exchange(_ exchange: any TransportExchange, didDenyRetry reason: RetryDenial.Reason) {

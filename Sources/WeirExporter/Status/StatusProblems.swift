@@ -49,7 +49,7 @@ package enum StatusProblems {
     let share = failed >= admitted ? "all of its requests fail" : "\(percent(failed, admitted)) of its requests fail"
     return StatusProblem(
       .destination, .bad, upstream.name,
-      share + cause(failures, of: upstream) + failing(upstream.operations) + circuit)
+      share + cause(failures, of: upstream) + failing(upstream) + circuit)
   }
 
   /// The common trait of the latest failures: ", mostly could_not_connect at 10.0.0.7:80".
@@ -159,24 +159,25 @@ package enum StatusProblems {
     if let phase = window.phases.max(by: { $0.p99 < $1.p99 }), phase.p99 * 2 > p99 {
       text += ", most of it \(words(phase: phase.name))"
     }
-    text += slowest(upstream.operations)
+    text += slowest(upstream.operations, p99)
     return StatusProblem(.destination, p50 > 1 ? .bad : .warning, upstream.name, text)
   }
 
-  /// The slowest of several operations, if it is much slower than the next one.
-  private static func slowest(_ operations: [StatusReport.Operation]) -> String {
-    let judged = operations.filter { $0.window.requests >= leastRequests }
-    guard judged.count > 1, let first = judged[0].window.p99, first > 2 * (judged[1].window.p99 ?? 0) else { return "" }
+  /// The slowest of several operations, if it is what makes the upstream slow.
+  private static func slowest(_ operations: [StatusReport.Operation], _ p99: Double) -> String {
+    let judged = operations.filter { $0.isJudged && $0.name != DestinationIndex.sharedName }
+    guard judged.count > 1, let first = judged[0].last10s.p99, first > 2 * (judged[1].last10s.p99 ?? 0), first * 2 > p99
+    else { return "" }
     return "; the slowest of its \(judged.count) operations is \(judged[0].name)"
   }
 
-  /// The operation that most failures are of, if there are several.
-  private static func failing(_ operations: [StatusReport.Operation]) -> String {
-    let failures = operations.map { StatusReport.Operation.failed(in: $0.last10s) }
-    guard operations.count > 1, let worst = operations.indices.max(by: { failures[$0] < failures[$1] }),
-      failures[worst] * 10 > failures.reduce(0, +) * 9
+  /// The operation that nearly all failed attempts are of, if there are several.
+  private static func failing(_ upstream: StatusReport.Upstream) -> String {
+    guard upstream.operations.count > 1,
+      let worst = upstream.operations.max(by: { $0.last10s.failed < $1.last10s.failed }),
+      worst.name != DestinationIndex.sharedName, worst.last10s.failed * 10 > upstream.failedAttempts10s * 9
     else { return "" }
-    return "; they are of \(operations[worst].name)"
+    return "; they are of \(worst.name)"
   }
 
   /// The median of the buckets' 99th percentiles of the last five minutes, without those of the last 15 seconds; 0 if

@@ -94,21 +94,18 @@ package struct StatusReport: Sendable {
     package var endpoints: [Endpoint] = []
     /// Those that have a name, and had requests in the last five minutes. The slowest first.
     package var operations: [Operation] = []
+    /// Attempts of the last ten seconds that failed, with a name or without.
+    package var failedAttempts10s = 0
   }
 
-  /// The requests of a destination with one name. Durations are those of attempts.
+  /// The requests of a destination with one name. Durations and failures are those of attempts.
   package struct Operation: Sendable {
     package var name: String
     package var last10s: Window
     package var last5m: Window
 
-    /// The last ten seconds, unless they have too few requests to judge by.
-    var window: Window { last10s.requests >= StatusProblems.leastRequests ? last10s : last5m }
-
-    /// The requests in a window that ended without success, but for those that were cancelled.
-    static func failed(in window: Window) -> Int {
-      window.outcomes.reduce(0) { $0 + (["cancelled", "creation_failed"].contains($1.name) ? 0 : $1.count) }
-    }
+    /// Whether the last ten seconds have enough requests to judge by.
+    var isJudged: Bool { last10s.requests >= StatusProblems.leastRequests }
   }
 
   package struct Endpoint: Sendable {

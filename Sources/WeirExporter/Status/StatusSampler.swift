@@ -68,7 +68,8 @@ final class StatusSampler {
     self.loop = loop
     recent = source?.recent ?? registry.companion { RecentRequests() }
     paces = registry.companion { KnownPaces() }
-    operations = TrafficTable(TrafficMetric.ofOperations, most: TrafficTable.mostOperations)
+    operations = TrafficTable(
+      TrafficMetric.ofOperations, most: TrafficTable.mostOperations, hasCharts: false)
     tables = ([TrafficMetric.ofDestinations, TrafficMetric.ofLoops] + (source?.metrics ?? [])).map { TrafficTable($0) }
     started = Date().timeIntervalSince1970
     end = .now
@@ -134,6 +135,7 @@ final class StatusSampler {
     report.upstreams = traffic[0].map { subject in
       var upstream = StatusReport.Upstream(subject)
       upstream.operations = StatusReport.Operation.ranked(operations[subject.key] ?? [])
+      upstream.failedAttempts10s = (operations[subject.key] ?? []).reduce(0) { $0 + $1.traffic.last10s.failed }
       (upstream.hasPace, upstream.pausedFor) = paces.state(of: subject.key, at: now)
       return upstream
     }
@@ -179,11 +181,15 @@ extension StatusReport.Upstream {
 }
 
 extension StatusReport.Operation {
-  /// The operations with requests in the last five minutes, the slowest first.
+  private var rank: Double? { isJudged ? last10s.p99 : last5m.p99 }
+
+  /// The operations that have a name, and had requests in the last five minutes. The slowest first: those that can be judged
+  /// by the last ten seconds before the others.
   fileprivate static func ranked(_ subjects: [TrafficTable.Subject]) -> [Self] {
     let all = subjects.map { Self(name: $0.key.last ?? "", last10s: $0.traffic.last10s, last5m: $0.traffic.last5m) }
-    return all.filter { $0.last5m.requests > 0 }.sorted { one, other in
-      let (left, right) = (one.window.p99 ?? 0, other.window.p99 ?? 0)
+    return all.filter { !$0.name.isEmpty && $0.last5m.requests > 0 }.sorted { one, other in
+      if one.isJudged != other.isJudged { return one.isJudged }
+      let (left, right) = (one.rank ?? 0, other.rank ?? 0)
       return left == right ? one.name < other.name : left > right
     }
   }

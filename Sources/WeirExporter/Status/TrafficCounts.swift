@@ -39,9 +39,19 @@ struct TrafficCounts: SpanCounts {
       if split == ShedReason.paused.rawValue || split == ShedReason.pace.rawValue { paced &+= count }
     case .abandoned: abandoned &+= count
     case .durations: Self.add(counts, to: &durations)
+    case .attemptDurations:
+      Self.add(counts, to: &durations)
+      if Self.isFailure(split) { failed &+= counts.reduce(0, &+) }
     case .phases: Self.add(counts, to: &phases[split, default: []])
     case .inFlight, .activeAttempts, .budget, .circuit, .loadControl, .limit, .used: break
     }
+  }
+
+  /// Whether an attempt with this kind of error had no answer, or one of 500 or more: not one that was cancelled, or of
+  /// which the caller is to blame.
+  private static func isFailure(_ error: String) -> Bool {
+    !error.isEmpty && !error.hasSuffix("cancelled") && !error.hasPrefix("session_")
+      && !(error.utf8.count == 3 && error.first == "4")
   }
 
   mutating func add(_ other: TrafficCounts) {

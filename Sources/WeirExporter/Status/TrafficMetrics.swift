@@ -9,6 +9,8 @@ package struct TrafficMetric: Sendable {
     case denied, limited, shed, abandoned
     /// A histogram of requests' durations.
     case durations
+    /// A histogram of attempts' durations, split by the kind of error, which tells of those that failed too.
+    case attemptDurations
     /// A histogram of the durations of the phase that the split label names.
     case phases
     case inFlight, activeAttempts, budget
@@ -16,7 +18,7 @@ package struct TrafficMetric: Sendable {
     case circuit, loadControl
     case limit, used
 
-    var isHistogram: Bool { self == .durations || self == .phases }
+    var isHistogram: Bool { self == .durations || self == .attemptDurations || self == .phases }
 
     var isGauge: Bool {
       switch self {
@@ -34,8 +36,8 @@ package struct TrafficMetric: Sendable {
   package var split: String?
   /// The values of the split label that count; nil for all.
   package var only: Set<String>?
-  /// Whether series in which the last of `keys` is empty tell of no subject.
-  var skipsUnnamed = false
+  /// How many of `keys` the subjects beyond a table's room still tell apart.
+  var keptKeys = 0
 
   package init(_ name: String, _ fact: Fact, keys: [String], by split: String? = nil, only: Set<String>? = nil) {
     self.name = name
@@ -71,16 +73,16 @@ package struct TrafficMetric: Sendable {
     ]
   }()
 
-  /// The operations of destinations. Durations are those of attempts.
+  /// The operations of destinations, and the requests without one. Durations and failures are those of attempts.
   static let ofOperations: [TrafficMetric] = {
     func metric(_ name: String, _ fact: Fact, by split: String? = nil) -> TrafficMetric {
       var metric = TrafficMetric(name, fact, keys: ["server_address", "server_port", "operation"], by: split)
-      metric.skipsUnnamed = true
+      metric.keptKeys = 2
       return metric
     }
     return [
       metric("weir_requests_total", .requests, by: "outcome"),
-      metric("http_client_request_duration_seconds", .durations),
+      metric("http_client_request_duration_seconds", .attemptDurations, by: "error_type"),
       metric("weir_retries_total", .retries, by: "reason"),
     ]
   }()

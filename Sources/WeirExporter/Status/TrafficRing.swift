@@ -1,6 +1,6 @@
 import WeirCurl
 
-/// The last five minutes of a subject: a chart of 60 buckets of five seconds, and more detail of the whole.
+/// The last five minutes of a subject: a chart of 60 buckets of five seconds, if it is wanted, and more detail of the whole.
 struct TrafficRing {
   /// A bucket of the chart.
   private struct Point {
@@ -12,14 +12,21 @@ struct TrafficRing {
   }
 
   var spans = SpanRing<TrafficCounts>()
-  private var points = [Point](repeating: Point(), count: StatusReport.History.count - 1)
+  /// Empty without a chart.
+  private var points: [Point]
   /// The oldest of the points.
   private var oldest = 0
 
+  init(hasChart: Bool) {
+    points = hasChart ? [Point](repeating: Point(), count: StatusReport.History.count - 1) : []
+  }
+
   /// Ends the present bucket.
   mutating func turn(_ bounds: TrafficBounds) {
-    points[oldest] = point(of: spans.present, bounds)
-    oldest = (oldest + 1) % points.count
+    if !points.isEmpty {
+      points[oldest] = point(of: spans.present, bounds)
+      oldest = (oldest + 1) % points.count
+    }
     spans.turn()
   }
 
@@ -35,7 +42,7 @@ struct TrafficRing {
     let length = Double(StatusReport.History.bucketSeconds)
     traffic.last10s = window(spans.last10s, seconds + length * Double(spans.bucketsIn10s), bounds)
     traffic.last5m = window(spans.last5m, seconds + length * Double(spans.bucketsIn5m), bounds)
-    traffic.history = history(bounds)
+    if !points.isEmpty { traffic.history = history(bounds) }
     return traffic
   }
 

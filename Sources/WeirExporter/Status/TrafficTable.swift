@@ -6,7 +6,7 @@ package struct TrafficTable {
   /// Subjects beyond this number share one, as `_other`.
   package static let mostSubjects = 200
   /// The same for operations of destinations.
-  static let mostOperations = 1000
+  static let mostOperations = 5000
   package static let rest = ["_other"]
 
   /// The values that are what they are now.
@@ -28,7 +28,7 @@ package struct TrafficTable {
   }
 
   private struct Entry {
-    var ring = TrafficRing()
+    var ring: TrafficRing
     var gauges = Gauges()
     /// The number of the last reading that found a series of it.
     var seen = 0
@@ -37,7 +37,6 @@ package struct TrafficTable {
   /// A series, and what was read of it last.
   private struct Followed {
     let series: Series
-    /// Empty if the series tells of no subject.
     let key: [String]
     let split: String
     /// Whether the split label's value counts.
@@ -48,14 +47,17 @@ package struct TrafficTable {
 
   private let metrics: [TrafficMetric]
   private let most: Int
+  private let hasCharts: Bool
   private var bounds = TrafficBounds()
   private var entries: [[String]: Entry] = [:]
   private var followed: [ObjectIdentifier: Followed] = [:]
   private var readings = 0
 
-  package init(_ metrics: [TrafficMetric], most: Int = mostSubjects) {
+  /// - Parameter hasCharts: Whether the last five minutes of each subject are kept as a chart too.
+  package init(_ metrics: [TrafficMetric], most: Int = mostSubjects, hasCharts: Bool = true) {
     self.metrics = metrics
     self.most = most
+    self.hasCharts = hasCharts
     bounds.tellsOfRetries = metrics.contains { $0.fact == .retries }
   }
 
@@ -75,8 +77,7 @@ package struct TrafficTable {
     if followed[identity] == nil { followed[identity] = follow(series, metric) }
     guard let known = followed[identity] else { return }
     followed[identity]?.seen = readings
-    if known.key.isEmpty { return }
-    entries[known.key, default: Entry()].seen = readings
+    entries[known.key, default: Entry(ring: TrafficRing(hasChart: hasCharts))].seen = readings
     guard known.counts else { return }
     if metric.fact.isGauge {
       entries[known.key]?.gauges.set(Gauge(series).value, metric.fact, known.split)
@@ -101,13 +102,12 @@ package struct TrafficTable {
     let labels = series.labelValues
     let split = metric.split.flatMap { labels[$0] } ?? ""
     var key = metric.keys.map { labels[$0] ?? "" }
-    if metric.skipsUnnamed, key.last?.isEmpty != false {
-      key = []
-    } else if let index = entries.index(forKey: key) {
+    if let index = entries.index(forKey: key) {
       // Its series share one copy of the name.
       key = entries[index].key
     } else if entries.count >= most {
-      key = Self.rest
+      // Those of one destination share one.
+      key = key.prefix(metric.keptKeys) + Self.rest
     }
     // Counts from before the first reading may be old. Later on a new series is news.
     let last = readings == 1 && !metric.fact.isGauge ? counts(of: series, metric.fact) : []

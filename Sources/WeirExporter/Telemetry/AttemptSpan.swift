@@ -1,5 +1,6 @@
 import Foundation
 package import Weir
+import WeirIO
 package import WeirOTLP
 package import WeirTransport
 
@@ -19,6 +20,7 @@ extension Span {
     links = record.previous.map { [Place($0)] } ?? []
     add(method: record.method.rawValue)
     attributes += Self.attributes(of: record)
+    add(operation: record.namedOperation)
     events = Self.events(of: record, from: start)
     let error = record.isAbandoned ? nil : record.error
     note(status: record.metrics.statusCode, ErrorLabel.of(status: record.metrics.statusCode, error), error)
@@ -38,7 +40,7 @@ extension Span {
     flags = trace.parent.flags
     if let method { add(method: method.rawValue) }
     if let destination { attributes += Self.attributes(ofServer: destination) }
-    if let template = operation?.pathTemplate { attributes.append(Attribute("url.template", template)) }
+    add(operation: operation)
     attributes.append(Attribute("weir.outcome", outcome.rawValue))
     let label = ErrorLabel.of(status: status, error)
     // A serializer's failure is that of a handler, and not the request's.
@@ -76,6 +78,10 @@ extension Span {
     }
   }
 
+  package mutating func add(operation: NamedOperation?) {
+    if let template = operation?.pathTemplate { attributes.append(Attribute("url.template", template)) }
+  }
+
   private static func attributes(ofServer destination: Destination) -> [Attribute] {
     [Attribute("server.address", destination.host), Attribute("server.port", destination.port)]
   }
@@ -88,7 +94,6 @@ extension Span {
       attributes.append(Attribute("url.scheme", destination.scheme))
     }
     attributes += [Attribute("url.path", record.path), Attribute("url.full", record.url)]
-    if let template = record.namedOperation?.pathTemplate { attributes.append(Attribute("url.template", template)) }
     if let address = metrics.remoteAddress { attributes.append(Attribute("network.peer.address", address)) }
     if let port = metrics.remotePort { attributes.append(Attribute("network.peer.port", port)) }
     if let name = metrics.networkProtocolName {

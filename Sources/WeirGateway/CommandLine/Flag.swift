@@ -1,4 +1,5 @@
 import Weir
+import WeirExporter
 import WeirHTTP
 import WeirIO
 import WeirMetrics
@@ -101,7 +102,7 @@ extension Flag<ServeOptions> {
         "--metrics.destination-limit", number(0...100_000), \.destinationLimit,
         "Upstreams with series of their own. Default: 200."),
       Flag(
-        "--metrics.operation-limit", number(0...10_000), \.operationLimit,
+        "--metrics.operation-limit", number(0...MetricsMonitor.mostOperations), \.operationLimit,
         "Operations of each upstream with series of their own. Default: 20."),
       Flag(
         "--metrics.endpoint-limit", number(0...100_000), \.endpointLimit,

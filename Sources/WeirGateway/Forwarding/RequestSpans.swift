@@ -228,7 +228,7 @@ extension RequestSpans {
         span.attributes.append(Attribute("url.full", cut((String(attempt.origin.utf8.dropLast()) ?? "") + path)))
       }
     }
-    if let template = attempt.operation?.pathTemplate { span.attributes.append(Attribute("url.template", template)) }
+    span.add(operation: attempt.operation)
     if let status = report.statusCode { span.attributes.append(Attribute("http.response.status_code", status)) }
     if let address = report.remoteAddress { span.attributes.append(Attribute("network.peer.address", address)) }
     if let port = report.remotePort { span.attributes.append(Attribute("network.peer.port", port)) }

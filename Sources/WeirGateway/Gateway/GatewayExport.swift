@@ -96,6 +96,11 @@ extension TelemetryExporter {
       case .recovered: log.info("telemetry is exported again", fields)
       }
     }
+    if telemetry.settings.hasExponentialHistograms, registry.nativeHistograms == .none {
+      log.warn(
+        "exponential histograms are wanted, and no histogram is native",
+        ["flag": .string("--metrics.native-histograms")])
+    }
     try self.init(telemetry.settings, of: registry, options)
   }
 }

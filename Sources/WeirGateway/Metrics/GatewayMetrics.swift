@@ -68,6 +68,8 @@ package final class GatewayMetrics: Sendable {
     /// Where each of the present routes leads.
     var leads: [String: Destination?] = [:]
     var upstreams = Departures<Destination.Server>()
+    /// The operations of all routes, by name.
+    var operations = Departures<String>()
     /// The shares of the family of durations, by route.
     var shares: [String: SeriesShare<DurationLabels>] = [:]
     var ownDurations = GatewayMetrics.mostOwnDurations
@@ -163,6 +165,7 @@ package final class GatewayMetrics: Sendable {
       }
       departed.unusedByRequests = ControlGauges.all.subtracting(requested)
       departed.upstreams.follow(Set(departed.unused.keys), at: now)
+      departed.operations.follow(Set(routes.flatMap { $0.operations.map(\.name) }), at: now)
       drop(from: &departed, at: now)
       limits.follow(routes)
       begin(GatewayOutcome.ofNoRoute, of: "")
@@ -230,7 +233,7 @@ package final class GatewayMetrics: Sendable {
     )
   }
 
-  /// Removes from the page the series of routes and upstreams that left the configuration ten minutes ago.
+  /// Removes from the page the series of routes, upstreams and operations that left the configuration ten minutes ago.
   func dropWhatIsGone(at now: MonotonicTime) {
     departed.withLock { drop(from: &$0, at: now) }
   }
@@ -256,6 +259,9 @@ package final class GatewayMetrics: Sendable {
     }
     for upstream in client?.forget(departed.upstreams.expired(at: now)) ?? [] {
       departed.upstreams.seen(upstream, at: now)
+    }
+    for operation in client?.forget(operations: departed.operations.expired(at: now)) ?? [] {
+      departed.operations.seen(operation, at: now)
     }
   }
 

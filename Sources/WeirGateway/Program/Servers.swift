@@ -103,7 +103,9 @@ final class Servers: Sendable {
   ) throws(CommandLineError) {
     let known = registry.histogramNames
     guard let unknown = names.sorted().first(where: { !known.contains($0) }) else { return }
-    let hint = suggestion(for: unknown, among: known).map { "did you mean \(quoted($0))?" }
+    let hint =
+      unknown == "all"
+      ? "give it alone" : suggestion(for: unknown, among: known).map { "did you mean \(quoted($0))?" }
     throw CommandLineError(
       "\(flag): no histogram is called \(quoted(unknown)); "
         + (hint ?? "there are \(known.joined(separator: ", "))"))

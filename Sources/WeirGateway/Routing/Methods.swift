@@ -50,4 +50,19 @@ enum RegisteredMethod {
     "ORDERPATCH", "PATCH", "POST", "PRI", "PROPFIND", "PROPPATCH", "PUT", "QUERY", "REBIND", "REPORT", "SEARCH",
     "TRACE", "UNBIND", "UNCHECKOUT", "UNLINK", "UNLOCK", "UPDATE", "UPDATEREDIRECTREF", "VERSION-CONTROL",
   ]
+
+  /// The reason why a configuration can't name the method; nil if it can.
+  @Sendable static func problem(_ method: String) -> String? {
+    let upper = method.uppercased()
+    if !FieldSyntax.isToken(method) { return "\(quoted(method)) is not a method name" }
+    return method != upper && KnownMethod(upper) != .other ? "methods are case-sensitive; write \(upper)" : nil
+  }
+
+  /// The reason to look at the method again; nil without one.
+  static func warning(of method: String) -> String? {
+    if names.contains(method) { return nil }
+    let guess = suggestion(for: method, among: names)
+    let hint = guess.map { "did you mean \(quoted($0))?" } ?? "it is taken as written"
+    return "\(quoted(method)) is not a registered method; \(hint)"
+  }
 }

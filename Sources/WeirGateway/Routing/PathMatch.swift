@@ -52,6 +52,18 @@ package struct PathMatch: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
+  /// How specific the match is: more octets at fixed places, and of as many, no further segments.
+  var weight: Int { 2 * octets + (isOpen ? 0 : 1) }
+
+  /// Whether some path matches this and `other`.
+  func meets(_ other: PathMatch) -> Bool {
+    let isShorter = segments.count < other.segments.count
+    guard segments.count == other.segments.count || (isShorter ? isOpen : other.isOpen) else { return false }
+    return zip(segments, other.segments).allSatisfy { own, others in
+      own == others || own == .any && others != .text("") || others == .any && own != .text("")
+    }
+  }
+
   /// Whether all paths of `other` match.
   func covers(_ other: PathMatch) -> Bool {
     let isLongEnough =

@@ -40,12 +40,12 @@ package enum ValueCondition: Sendable, Hashable {
 
 extension RouteMatch {
   /// The place of a route among those of one host; the least is tried first. The order is that of Kubernetes' Gateway
-  /// API (HTTPRouteRule): an exact path, then most fixed octets; methods; more header fields; more query items; then
+  /// API (HTTPRouteRule): an exact path, then most fixed octets, and no further segments; methods; more header fields; more query items; then
   /// more of `clients` and `listener`, which that has not; the order of the file.
   func precedence(at order: Int) -> (Int, Int, Int, Int, Int, Int) {
     let ofSender = (clients == nil ? 0 : 1) + (listeners.isEmpty ? 0 : 1)
     return (
-      path.isExact ? 0 : 1, -path.octets, methods.isEmpty ? 1 : 0, -headers.count, -(3 * query.count + ofSender), order
+      path.isExact ? 0 : 1, -path.weight, methods.isEmpty ? 1 : 0, -headers.count, -(3 * query.count + ofSender), order
     )
   }
 

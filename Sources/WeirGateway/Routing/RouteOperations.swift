@@ -32,16 +32,24 @@ package struct OperationPattern: Sendable, Hashable {
   /// The reason why the text is no valid pattern; nil if it is one.
   static func problem(_ text: String) -> String? {
     let words = text.split(separator: " ", omittingEmptySubsequences: false)
-    guard words.count <= 2 else { return "must be a path, or a method, a blank and a path: GET /users/{id}" }
-    if words.count == 2, !FieldSyntax.isToken(words[0].utf8) { return "must have a method before the blank" }
+    guard words.count <= 2 else { return "must be a path without blanks, or a method, a blank and such a path" }
+    if words.count == 2 {
+      if words[0] == "*" { return "must name a method before the blank; without one, all methods count" }
+      if let problem = RegisteredMethod.problem(String(words[0])) { return problem }
+    }
     guard text.utf8.count <= NamedOperation.longest else {
       return "must be at most \(NamedOperation.longest) bytes long, as it is a label of metrics"
     }
     let path = pattern(words.last ?? "")
     if path.contains("{") || path.contains("}") {
-      return "must have names in braces as whole segments only, such as /users/{id}"
+      return "must have names in braces as whole segments, of letters, digits, _, - and . only, such as /users/{id}"
     }
     return PathMatch.problem(ofPattern: path)
+  }
+
+  /// Whether a route with this match may have such requests.
+  func meets(_ match: RouteMatch) -> Bool {
+    path.meets(match.path) && (method.isEmpty || match.methods.isEmpty || match.methods.contains(method))
   }
 
   /// The same text for patterns that take the same requests.
@@ -49,7 +57,7 @@ package struct OperationPattern: Sendable, Hashable {
 
   /// The order in which patterns are tried, the lower one first: the order of routes (``RouteMatch/precedence(at:)``).
   fileprivate func precedence(at order: Int) -> (Int, Int, Int, Int) {
-    (path.isExact ? 0 : 1, -path.octets, method.isEmpty ? 1 : 0, order)
+    (path.isExact ? 0 : 1, -path.weight, method.isEmpty ? 1 : 0, order)
   }
 }
 

@@ -13,7 +13,7 @@ public final class Registry: Sendable {
   private let clock: WallClock
   /// Buckets of histograms, by name. They replace those with which the histogram is registered.
   let buckets: [String: Buckets]
-  let nativeHistograms: NativeHistograms
+  package let nativeHistograms: NativeHistograms
   /// Registrations refused, in the order of `RegistryError.reasons`.
   private let refused = AtomicSlab(words: RegistryError.reasons.count)
 

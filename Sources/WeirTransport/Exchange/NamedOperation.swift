@@ -1,19 +1,13 @@
-package import Synchronization
+import WeirIO
 
-/// The operation that requests are part of, by a name that somebody gave it, such as `GET /users/{id}`. Any thread may use
-/// it.
-package final class NamedOperation: Sendable, Equatable {
+/// The operation that requests are part of, by a name that somebody gave it, such as `GET /users/{id}`.
+package struct NamedOperation: Sendable, Equatable {
   package let name: String
-  /// An observer's own notes about the operation's requests. Observers that share it replace each other's.
-  package let note = Mutex<(any AnyObject & Sendable)?>(nil)
 
   /// - Parameter name: Longer ones are cut off after ``longest`` bytes.
   package init(_ name: String) {
     self.name = name.cut(after: Self.longest)
   }
-
-  /// Whether they have the same name.
-  package static func == (one: NamedOperation, other: NamedOperation) -> Bool { one.name == other.name }
 
   /// The most bytes of a name, as it becomes the value of a label.
   package static let longest = 200
@@ -32,17 +26,5 @@ package final class NamedOperation: Sendable, Equatable {
       return nil
     }
     return String(name[slash...])
-  }
-}
-
-extension String {
-  /// The text, or as much of its beginning as fits into so many octets of UTF-8. Octets count, as one character may have
-  /// thousands of them.
-  package func cut(after count: Int) -> String {
-    guard utf8.count > count else { return self }
-    // A scalar's further octets begin with 10.
-    var end = utf8.index(utf8.startIndex, offsetBy: count)
-    while end > utf8.startIndex, utf8[end] & 0xc0 == 0x80 { end = utf8.index(before: end) }
-    return String(decoding: utf8[..<end], as: UTF8.self)
   }
 }

@@ -19,12 +19,13 @@ import WeirTransport
   }
 
   /// All that a destination shows when GET and POST end in every way there is.
-  private func use(_ metrics: DestinationMetrics) {
+  private func use(_ requests: OperationMetrics) {
+    let metrics = requests.destination
     for method in ["GET", "POST"] {
-      metrics.started(method: method)
-      for outcome in RequestOutcome.allCases { metrics.settled(method: method, outcome: outcome, seconds: 1) }
+      requests.started(method: method)
+      for outcome in RequestOutcome.allCases { requests.settled(method: method, outcome: outcome, seconds: 1) }
       for (status, error) in [(200, ""), (404, ""), (503, ""), (nil, "timed_out")] {
-        attemptEnded(metrics, method: method, status: status, error: error, encoding: status == 200 ? "gzip" : nil)
+        attemptEnded(requests, method: method, status: status, error: error, encoding: status == 200 ? "gzip" : nil)
       }
     }
     metrics.phases[.queue].observe(1)
@@ -37,7 +38,7 @@ import WeirTransport
     metrics.count(HedgeEvent.won.rawValue, in: families.hedges)
     metrics.count(CacheResult.hit.rawValue, in: families.cacheRequests)
     for reason in ["429", "dns_error"] {
-      metrics.retried(because: RetryReason(rawValue: reason))
+      requests.retried(because: RetryReason(rawValue: reason))
     }
     metrics.granted(after: 1, source: .backoff)
     for adapter in ["signer", "tracer", "tenant"] { metrics.adapted(by: adapter, seconds: 1, failure: .timeout) }
@@ -52,12 +53,12 @@ import WeirTransport
   }
 
   private func attemptEnded(
-    _ metrics: DestinationMetrics, method: String = "GET", status: Int?, error: String, encoding: String? = nil
+    _ requests: OperationMetrics, method: String = "GET", status: Int?, error: String, encoding: String? = nil
   ) {
     var report = AttemptReport()
     report.statusCode = status
     report.contentEncoding = encoding
-    metrics.attemptEnded(method: method, report, errorType: error)
+    requests.attemptEnded(method: method, report, errorType: error)
   }
 
   private func lines(_ prefix: String) -> [Substring] {
@@ -65,7 +66,7 @@ import WeirTransport
   }
 
   private func index(limit: Int) throws -> DestinationIndex {
-    let families = try ClientMetrics(registry, destinations: limit + 2)
+    let families = try ClientMetrics(registry, SeriesLimits(destinations: limit + 2, operations: 20))
     let index = DestinationIndex(families, limit: limit)
     try registry.register(
       OpenConnections(
@@ -106,8 +107,8 @@ import WeirTransport
   @Test(arguments: [0, 1, 50])
   func noFamilyFoldsBeforeTheDestinationsDo(limit: Int) throws {
     let index = try index(limit: limit)
-    use(index.metrics(of: nil))
-    for number in 0...limit { use(index.metrics(of: destination(number))) }
+    use(index.operations(of: nil).unnamed)
+    for number in 0...limit { use(index.operations(of: destination(number)).unnamed) }
     let page = registry.text()
     checkFamilies(limit: limit, page)
     let folded = page.split(separator: "\n").filter { $0.hasPrefix("weir_metrics_series_folded_total{") }
@@ -118,7 +119,7 @@ import WeirTransport
   /// One that answers with every status there is, to every method, and is retried for each of them.
   @Test func aDestinationThatMakesUpStatusesTakesNoSeriesOfOthers() throws {
     let index = try index(limit: 2)
-    let liar = index.metrics(of: destination(0))
+    let liar = index.operations(of: destination(0)).unnamed
     attemptEnded(liar, status: 200, error: "")
     for status in 100...999 {
       for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "_OTHER"] {
@@ -129,7 +130,7 @@ import WeirTransport
     }
     attemptEnded(liar, status: 200, error: "")
     attemptEnded(liar, status: 777, error: "explicitly_cancelled")
-    for other in [destination(1), destination(2)] { use(index.metrics(of: other)) }
+    for other in [destination(1), destination(2)] { use(index.operations(of: other).unnamed) }
 
     let durations = lines("http_client_request_duration_seconds_count{server_address=\"h0.internal\"")
     #expect(durations.count > 100 && durations.count <= 130)

@@ -60,46 +60,70 @@ import WeirTransport
   }
 
   @Test func thoseBeyondTheLimitAreCountedTogether() throws {
-    let families = try ClientMetrics(registry, destinations: 2, operations: 2)
+    let families = try ClientMetrics(registry, SeriesLimits(destinations: 2, operations: 2))
     let index = DestinationIndex(families, limit: 2)
     let destination = Destination(scheme: "http", host: "a.test", port: 80)
     for name in ["a", "b", "c", "d", "c", "a"] {
-      let metrics = index.metrics(of: destination).of(NamedOperation(name), method: "GET")
-      index.metrics(of: destination).started(method: "GET")
+      let metrics = index.operations(of: destination).metrics(of: NamedOperation(name), method: "GET")
+      metrics.started(method: "GET")
       metrics.settled(method: "GET", outcome: .success, seconds: 1)
     }
-    index.metrics(of: destination).show()
+    index.operations(of: destination).show()
     #expect(counts("weir_requests_total") == ["a": 2, "b": 1, "_other": 3])
-    for name in ["weir_requests_total", "http_client_request_duration_seconds", "weir_retries_total"] {
-      #expect(registry.text().contains("weir_metrics_series_folded_total{metric=\"\(name)\"} 3\n"))
-    }
+    // The requests count, and not what else they show.
+    let folded = registry.text().split(separator: "\n").filter { $0.hasPrefix("weir_metrics_series_folded_total{") }
+    #expect(
+      folded.filter { !$0.hasSuffix(" 0") } == ["weir_metrics_series_folded_total{metric=\"weir_requests_total\"} 3"])
   }
 
-  @Test func anOperationsNotesAreOfOneDestination() throws {
-    let families = try ClientMetrics(registry, destinations: 4)
+  @Test func eachDestinationHasItsOwn() throws {
+    let families = try ClientMetrics(registry, SeriesLimits(destinations: 4, operations: 20))
     let index = DestinationIndex(families, limit: 4)
     let operation = NamedOperation("a")
     let destinations = [1, 2, 1, 2].map { Destination(scheme: "http", host: "h\($0).test", port: 80) }
-    for destination in destinations {
-      let metrics = index.metrics(of: destination).of(operation, method: "GET")
-      index.metrics(of: destination).started(method: "GET")
-      #expect(metrics.address == destination.host && metrics.isOfOperation)
+    func request(to destination: Destination) {
+      let metrics = index.operations(of: destination).metrics(of: operation, method: "GET")
+      #expect(metrics.destination.address == destination.host)
+      metrics.started(method: "GET")
       metrics.settled(method: "GET", outcome: .success, seconds: 1)
+      for operations in index.all { operations.show() }
     }
-    for metrics in index.all { metrics.show() }
+    for destination in destinations { request(to: destination) }
     #expect(sum("weir_requests_total") == 4)
     // A destination that is forgotten and comes back has new series.
     #expect(index.forget([destinations[0].server]).isEmpty)
     #expect(sum("weir_requests_total") == 2)
-    index.metrics(of: destinations[0]).of(operation, method: "GET").settled(
-      method: "GET", outcome: .success, seconds: 1)
-    for metrics in index.all { metrics.show() }
+    request(to: destinations[0])
     #expect(sum("weir_requests_total") == 3)
   }
 
+  @Test func oneThatIsForgottenMakesRoom() throws {
+    let index = DestinationIndex(
+      try ClientMetrics(registry, SeriesLimits(destinations: 2, operations: 1)), limit: 2)
+    let operations = index.operations(of: Destination(scheme: "http", host: "a.test", port: 80))
+    func inFlight() -> String? {
+      operations.show()
+      return registry.text().split(separator: "\n").first { $0.hasPrefix("weir_requests_in_flight{") }.map(String.init)
+    }
+    let old = operations.metrics(of: NamedOperation("old"), method: "GET")
+    old.started(method: "GET")
+    // It is not forgotten while a request is under way.
+    #expect(index.forget(operations: ["old", "none"]) == ["old"])
+    old.settled(method: "GET", outcome: .success, seconds: 1)
+    #expect(counts("weir_requests_total").isEmpty && index.forget(operations: ["old"]).isEmpty)
+    #expect(!registry.text().contains("operation=\"old\""))
+    let new = operations.metrics(of: NamedOperation("new"), method: "GET")
+    new.started(method: "GET")
+    #expect(inFlight()?.hasSuffix(" 1") == true)
+    new.settled(method: "GET", outcome: .success, seconds: 1)
+    #expect(inFlight()?.hasSuffix(" 0") == true)
+    #expect(counts("weir_requests_total") == ["new": 1])
+  }
+
   @Test func aServerThatMakesUpStatusesGetsCoarseLabels() throws {
-    let families = try ClientMetrics(registry, destinations: 2)
-    let metrics = DestinationMetrics(families, address: "a.test", port: "80").of(NamedOperation("a"), method: "GET")
+    let families = try ClientMetrics(registry, SeriesLimits(destinations: 2, operations: 20))
+    let metrics = OperationMetrics(
+      DestinationMetrics(families, address: "a.test", port: "80"), "a", method: "GET")
     for status in 200..<600 {
       var report = AttemptReport()
       report.statusCode = status

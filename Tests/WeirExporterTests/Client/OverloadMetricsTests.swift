@@ -11,7 +11,7 @@ import WeirTransport
   private let registry = Registry()
 
   private func metrics() throws -> DestinationMetrics {
-    let families = try ClientMetrics(registry, destinations: 3)
+    let families = try ClientMetrics(registry, SeriesLimits(destinations: 3, operations: 20))
     return DestinationIndex(families, limit: 1).metrics(of: Destination(scheme: "http", host: "h", port: 80))
   }
 

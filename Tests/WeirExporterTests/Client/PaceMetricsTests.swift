@@ -14,7 +14,7 @@ import WeirTestSupport
   private let registry = Registry()
 
   private func index() throws -> DestinationIndex {
-    DestinationIndex(try ClientMetrics(registry, destinations: 3), limit: 1)
+    DestinationIndex(try ClientMetrics(registry, SeriesLimits(destinations: 3, operations: 20)), limit: 1)
   }
 
   private static func destination(_ host: String = "h") -> Destination {

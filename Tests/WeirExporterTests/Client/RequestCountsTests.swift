@@ -43,15 +43,15 @@ struct RequestCountsTests {
 
   @Test("Destinations that differ only in their scheme have the same labels, and count together")
   func twoSchemes() throws {
-    let index = DestinationIndex(try ClientMetrics(registry, destinations: 4), limit: 4)
+    let index = DestinationIndex(try ClientMetrics(registry, SeriesLimits(destinations: 4, operations: 20)), limit: 4)
     let (plain, secure) = (
       Destination(scheme: "http", host: "a.test", port: 8443), Destination(scheme: "https", host: "a.test", port: 8443)
     )
     for destination in [plain, secure] {
-      let metrics = index.metrics(of: destination)
-      metrics.started(method: "GET")
-      metrics.settled(method: "GET", outcome: .success, seconds: 1)
-      metrics.show()
+      let operations = index.operations(of: destination)
+      operations.unnamed.started(method: "GET")
+      operations.unnamed.settled(method: "GET", outcome: .success, seconds: 1)
+      operations.show()
     }
     #expect(sum("weir_requests_started_total", "a.test") == 2)
     #expect(sum("weir_requests_total", "a.test", "success") == 2)
@@ -75,9 +75,10 @@ struct RequestCountsTests {
 
   @Test("On every page the started are the settled and those in flight, whatever happens while it is written")
   func identity() throws {
-    let metrics = DestinationMetrics(
-      try ClientMetrics(registry, destinations: 4), address: "api.test", port: "443")
-    registry.beforeEachPage { metrics.show() }
+    let families = try ClientMetrics(registry, SeriesLimits(destinations: 4, operations: 20))
+    let operations = OperationIndex(DestinationMetrics(families, address: "api.test", port: "443"))
+    let metrics = operations.unnamed
+    registry.beforeEachPage { operations.show() }
     let done = Gate()
     let writers = (0..<2).map { writer in
       Thread {

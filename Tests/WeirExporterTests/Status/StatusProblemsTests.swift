@@ -137,7 +137,7 @@ import Testing
   {
     var window = StatusReport.Upstream(name: "", traffic: StatusReport.Traffic()).traffic.last10s
     (window.requests, window.p99) = (requests, p99)
-    window.outcomes = failed > 0 ? [.init(name: "http_error", count: failed)] : []
+    window.failed = failed
     return StatusReport.Operation(name: name, last10s: window, last5m: window)
   }
 
@@ -157,14 +157,24 @@ import Testing
     // No one of them stands out.
     slow.operations[2] = Self.operation("GET /a", 20, p99: 3)
     #expect(texts(Self.report(slow)) == [sentence])
-    let failing = Self.upstream(100) {
+    // Requests without a name are the slow ones, or those of operations beyond the limit.
+    for (name, p99) in [("GET /reports", 1.9), ("_other", 4)] {
+      slow.operations = [Self.operation(name, 60, p99: p99), Self.operation("a", 20, p99: 0.1)]
+      slow.operations += [Self.operation("b", 20, p99: 0.1)]
+      #expect(texts(Self.report(slow)) == [sentence] || p99 == 4)
+      #expect(!texts(Self.report(slow)).joined().contains(name))
+    }
+    var failing = Self.upstream(100) {
       $0.traffic.last10s.failed = 60
+      $0.failedAttempts10s = 60
       $0.operations = [
         Self.operation("GET /a", 40, p99: 1, failed: 1), Self.operation("POST /b", 60, p99: 1, failed: 59),
       ]
     }
     #expect(
       texts(Self.report(failing)) == ["destination bad payments: 60\u{A0}% of its requests fail; they are of POST /b"])
+    failing.failedAttempts10s = 70
+    #expect(texts(Self.report(failing)) == ["destination bad payments: 60\u{A0}% of its requests fail"])
   }
 
   @Test func waitsForTurnsAreNoSlowness() {

@@ -118,4 +118,27 @@ import WeirMetrics
     #expect(quantile(part, counts, bounds: [1, 2, 4]) == expected)
     #expect(quantile(part, counts, bounds: []) == nil)
   }
+
+  @Test func operationsBeyondTheRoomStayWithTheirDestination() throws {
+    let registry = Registry()
+    let monitor = try ClientMetrics(registry, SeriesLimits(destinations: 3, operations: 20))
+    var table = TrafficTable(TrafficMetric.ofOperations, most: 2, hasCharts: false)
+    table.read(registry)
+    for (host, operation) in [("a", ""), ("a", "x"), ("a", "y"), ("b", "x"), ("b", "z")] {
+      monitor.requests.with(host, "80", "GET", "http_error", operation).increment()
+      for error in ["", "404", "4xx", "503", "timed_out", "explicitly_cancelled", "cancelled"] {
+        monitor.attemptDuration.with(host, "80", "GET", "", error, operation).observe(1)
+      }
+    }
+    table.read(registry)
+    let subjects = table.subjects(presentFor: 1)
+    // Which of them had room is a matter of the order of series.
+    #expect(subjects.count(where: { $0.key.last == "_other" }) <= 2)
+    #expect(subjects.allSatisfy { ["a", "b"].contains($0.key.first) && $0.key.count == 3 })
+    for (host, count) in [("a", 3), ("b", 2)] {
+      let windows = subjects.filter { $0.key.first == host }.map(\.traffic.last10s)
+      #expect(windows.reduce(0) { $0 + $1.requests } == count)
+      #expect(windows.reduce(0) { $0 + $1.failed } == 2 * count)
+    }
+  }
 }

@@ -6,6 +6,7 @@ extension AttemptMachineSimulationTests.Client {
   var observer: (any TransportObserver)? { nil }
   var method: String? { nil }
   var path: String? { nil }
+  var operation: NamedOperation? { nil }
   var sampledTrace: TraceContext? { nil }
 
   var machine: ExchangeMachine { request.exchange }

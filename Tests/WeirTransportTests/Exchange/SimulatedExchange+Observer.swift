@@ -5,6 +5,7 @@ extension ExchangeSimulationTests.Exchange: TransportObserver {
   var observer: (any TransportObserver)? { self }
   var method: String? { nil }
   var path: String? { nil }
+  var operation: NamedOperation? { nil }
   var sampledTrace: TraceContext? { nil }
   var transportInterests: TransportInterests { [] }
 

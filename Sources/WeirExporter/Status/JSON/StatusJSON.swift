@@ -70,7 +70,7 @@ extension StatusReport.Operation: JSONObject {
 
     var members: JSONMembers {
       [
-        "requests": window.requests, "failed": StatusReport.Operation.failed(in: window),
+        "requests": window.requests, "failed": window.failed,
         "retries": window.retries.reduce(0) { $0 + $1.count }, "p50_seconds": window.p50, "p99_seconds": window.p99,
       ]
     }

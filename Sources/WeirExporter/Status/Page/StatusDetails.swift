@@ -103,7 +103,7 @@ enum StatusDetails {
       let (now, before) = (operation.last10s, operation.last5m)
       return """
         <tr><th scope="row" class="c">\(operation.name, most: 64)<td>\(StatusFigures.rate(now))\
-        <td>\(StatusReport.Operation.failed(in: now))<td>\(StatusReport.Operation.failed(in: before))\
+        <td>\(now.failed)<td>\(before.failed)\
         <td>\(StatusFigures.seconds(now.p50))<td>\(StatusFigures.seconds(now.p99))<td>\(StatusFigures.seconds(before.p99))
         """
     }

@@ -29,7 +29,8 @@ extension ConnectRule {
 
   /// The keys of routes that mean nothing to a tunnel.
   static let excluded = [
-    "splitBy", "fallback", "stripPrefix", "replacePrefix", "rewriteHost", "headers", "credential", "responseHeaders",
+    "splitBy", "fallback", "operations", "stripPrefix", "replacePrefix", "rewriteHost", "headers", "credential",
+    "responseHeaders",
     "attemptTimeout", "streaming", "silenceTimeout", "overload", "pace", "hedge", "compression", "upgrade", "bodyBytes",
   ]
   /// Those of their `retry`.

@@ -163,23 +163,11 @@ private struct ReadCondition {
 extension ConfigurationForm<String> {
   /// A method's name, with a warning if it is not registered.
   static var method: Self {
-    let method = text(unless: problem(method:))
+    let method = text(unless: RegisteredMethod.problem)
     return Self(method.shape, text: method.text) { reader in
       guard let name = method.read(reader) else { return nil }
-      if !RegisteredMethod.names.contains(name) { reader.warn(text(ofUnknown: name)) }
+      if let warning = RegisteredMethod.warning(of: name) { reader.warn(warning) }
       return name
     }
-  }
-
-  @Sendable private static func problem(method: String) -> String? {
-    let upper = method.uppercased()
-    if !FieldSyntax.isToken(method) { return "\(quoted(method)) is not a method name" }
-    return method != upper && KnownMethod(upper) != .other ? "methods are case-sensitive; write \(upper)" : nil
-  }
-
-  private static func text(ofUnknown method: String) -> String {
-    let guess = suggestion(for: method, among: RegisteredMethod.names)
-    let hint = guess.map { "did you mean \(quoted($0))?" } ?? "it is taken as written"
-    return "\(quoted(method)) is not a registered method; \(hint)"
   }
 }

@@ -84,13 +84,6 @@ struct ReadRoute {
       match the same ones
       """, missing: .words("everything"))
     Key(
-      "operations", operations, \.route.operations,
-      """
-      names for metrics and spans of what is called, up to \(mostOperations): paths with `{…}` for one segment, of all methods \
-      or of one: `operations: ["/users/{id}", "GET /users/{id}/orders/**"]`. The most specific that takes the client's path, \
-      before `stripPrefix`, counts ([metrics.md](metrics.md#operations))
-      """)
-    Key(
       "clients", ClientRules.form, \.route.clients,
       "which clients may use the route ([limits.md](limits.md#access)): `clients: { deny: [192.0.2.0/24] }`",
       missing: .words("all clients"))
@@ -114,7 +107,7 @@ struct ReadRoute {
   private static let mostOperations = 500
 
   private static let operations: ConfigurationForm<[OperationPattern]> = {
-    let pattern = ConfigurationForm.text("^([^ /]+ )?/", unless: OperationPattern.problem).called("operation").map {
+    let pattern = ConfigurationForm.text("^([^ /]+ )?/", unless: OperationPattern.problem).called("operations").map {
       OperationPattern($0)
     }
     return .list(of: pattern, 1...mostOperations, "operations", unlike: \.requests) { _, line in
@@ -162,6 +155,13 @@ struct ReadRoute {
   }
 
   @KeyList<ReadRoute> private static var fields: [Key<ReadRoute>] {
+    Key(
+      "operations", operations, \.route.operations,
+      """
+      names for metrics and spans of what is called: paths with `{…}` for one segment, of all methods \
+      or of one: `operations: ["/users/{id}", "GET /users/{id}/orders/**"]`. The most specific that takes the client's path, \
+      before `stripPrefix`, counts ([metrics.md](metrics.md#operations))
+      """)
     Key("stripPrefix", .boolean, \.route.stripPrefix, "`true`: the upstream sees the path without `match.pathPrefix`")
     Key(
       "replacePrefix", .path.map { PathPrefix.normalized($0) }, \.route.replacePrefix,
@@ -289,6 +289,7 @@ struct ReadRoute {
     route.destinationPolicy = DestinationPolicy.ofRoute(
       policy, given["destinationPolicy"], isOpen: proxyKey(given) != nil)
     checkForwardProxy(given)
+    warnOfOperations(given)
     let path = route.match.path
     if let prefix = given.fitting("redirect")?.child("prefix"), !path.isPrefix { prefix.report(Self.needsPrefix) }
     if let replace = given.fitting("replacePrefix"), !path.isPrefix { replace.report(Self.needsPrefix) }
@@ -308,6 +309,19 @@ struct ReadRoute {
     compareTimes(given)
     let knowsUsers = given.has("auth") && (route.auth?.rules.hasUsers ?? true)
     if !knowsUsers { for key in ["rateLimits", "concurrency"] { given[key]?.refuseUsers() } }
+  }
+
+  private func warnOfOperations(_ given: ConfigurationGiven) {
+    guard let readers = given.fitting("operations")?.elements(), !given.isUnfit("match") else { return }
+    for (operation, reader) in zip(route.operations, readers) {
+      if let warning = operation.method.isEmpty ? nil : RegisteredMethod.warning(of: operation.method) {
+        reader.warn(warning)
+      }
+      if !operation.meets(route.match) {
+        reader.warn(
+          "takes no request of the route; give the client's path, as it is before stripPrefix or replacePrefix")
+      }
+    }
   }
 
   /// Reports times of attempts that are no shorter than the request's, and hedges that come no sooner than the end of the
