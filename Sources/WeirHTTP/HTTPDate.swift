@@ -1,4 +1,10 @@
-internal import Glibc
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#else
+  internal import Darwin
+#endif
 
 /// HTTP's date formats (RFC 9110 §5.6.7), in seconds since 1970, without a formatter or a locale.
 package enum HTTPDate {

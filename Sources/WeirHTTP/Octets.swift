@@ -1,4 +1,10 @@
-public import Glibc
+#if canImport(Glibc)
+  public import Glibc
+#elseif canImport(Musl)
+  public import Musl
+#else
+  public import Darwin
+#endif
 
 // Search, comparison and trimming of octets by HTTP's rules: the case of letters does not matter, and blanks at the
 // ends are dropped. The rules are written for buffers; the other types call them.

@@ -1,4 +1,10 @@
-internal import Glibc
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#else
+  internal import Darwin
+#endif
 
 /// A moment in UTC, to the millisecond, as RFC 3339 writes it.
 package struct Timestamp: Sendable, Equatable {

@@ -96,6 +96,34 @@ import Testing
       for key in 0..<50 { #expect(family.with("\(key)").value == 4) }
     }
   }
+
+  /// Metrics and series by text that many ask for at once, beside removals and pages, are made once.
+  @Test func racesToMakeSeriesByText() async throws {
+    for _ in 0..<20 {
+      let registry = Registry(seriesLimit: 30)
+      await withTaskGroup(of: Void.self) { group in
+        for writer in 0..<4 {
+          group.addTask {
+            await onThread {
+              for key in 0..<400 {
+                let labels = ["k": "\(key % 20)", "a long name of a label".replacing(" ", with: "_"): "\(key % 2)"]
+                let name = "m\(key % 7)_total"
+                try? registry.counter(name, help: "", labels: labels).increment()
+                guard key % 10 == writer else { continue }
+                try? registry.counter("gone_total", help: "", labels: ["k": "\(key % 3)"]).increment()
+                registry.remove("gone_total", labels: ["k": "\(key % 3)"])
+                if key % 100 == writer { _ = registry.unregister("gone_total") }
+                if key % 50 == writer { _ = registry.text() }
+              }
+            }
+          }
+        }
+      }
+      let samples = Samples(registry.text())
+      #expect(samples.sum("m") == 4 * 400)
+      #expect(samples.sum("weir_metrics_registration_errors_total{") == 0)
+    }
+  }
 }
 
 private final class Running: Sendable {

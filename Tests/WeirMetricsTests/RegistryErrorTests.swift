@@ -135,5 +135,6 @@ import Testing
       .bucketConflict(metric: ""), .nameClash(metric: "", name: "", owner: ""), .alreadyRegistered(metric: ""),
     ]
     #expect(errors.map(\.reason).sorted() == RegistryError.reasons)
+    #expect(RegistryError.reasons.contains(RegistryError.textLabelConflict(metric: "").reason))
   }
 }

@@ -1,4 +1,5 @@
-"""Checks that the folders of modules have the order that ARCHITECTURE.md gives them. Called by script/layers.
+"""Checks that the folders of modules have the order that ARCHITECTURE.md gives them, and that portable modules import nothing
+that some platform lacks. Called by script/layers.
 
     layers.py [--root DIRECTORY] [--edges]
 """
@@ -15,6 +16,12 @@ HEADING = re.compile(r"Layers inside `?(\w+)`?\n")
 ROW = re.compile(r"^\| `(\w+)`( \(core\))? \| (\S.*\S) \|$")
 LARGEST_CORE = 4
 
+# Modules that compile on any platform, and what they may import: C libraries only where they are there.
+PORTABLE = ("WeirHTTP", "WeirMetrics")
+EVERYWHERE = {"Swift", "Synchronization"}
+C_LIBRARIES = {"Glibc", "Musl", "Darwin"}
+
+IMPORT = re.compile(r"^\s*(?:@\w+ +)*(?:[a-z]+ +)?import +(?:[a-z]+ +)?([A-Z_]\w*)")
 NOISE = re.compile(r'/\*.*?\*/|//[^\n]*|(#*)"""\n.*?"""\1|("(?:\\.|[^"\\\n])*")', re.DOTALL)
 INTERPOLATION = re.compile(r"\\\(([^\n]*?)\)")
 DECLARATION = re.compile(
@@ -155,6 +162,9 @@ def main() -> int:
             print_edges(name, own, arguments.root)
         return 0
     found = [problem for name, own in listed.items() for problem in problems(name, own, arguments.root)]
+    for name in PORTABLE:
+        for path in sorted((arguments.root / "Sources" / name).rglob("*.swift")):
+            found += [f"{path.relative_to(arguments.root)}:{problem}" for problem in imports(path.read_text(encoding="utf-8"))]
     print("".join(f"{problem}\n" for problem in found), end="", file=sys.stderr)
     return 1 if found else 0
 
@@ -172,6 +182,41 @@ def problems(name: str, order: Order, root: Path) -> list[str]:
     return found + [
         f"{edge.file.relative_to(root)}:{edge.line}: {edge.folder} uses {edge.used} ({edge.name}), which is above it" for edge in told.values()
     ]
+
+
+def imports(text: str) -> list[str]:
+    '''The imports of a portable module's file that some platform lacks, after their lines.
+
+    >>> imports("""import Synchronization
+    ... #if canImport(Glibc)
+    ...   public import Glibc
+    ... #elseif canImport(Musl)
+    ...   import Musl
+    ... #else
+    ...   import Darwin
+    ... #endif""")
+    []
+    >>> imports("""import struct Foundation.Date
+    ... @preconcurrency import Glibc
+    ... #if canImport(Glibc)
+    ...   import Musl
+    ... #endif""")
+    ['1: imports Foundation', '2: imports Glibc without a condition', '4: imports Musl without a condition']
+    '''
+    found: list[str] = []
+    condition = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.lstrip().startswith("#"):
+            condition = line.strip()
+        elif match := IMPORT.match(line):
+            name = match[1]
+            # Darwin is what is left: nothing but its own module says that it is there.
+            allowed = f"canImport({name})" in condition or (name == "Darwin" and condition == "#else")
+            if name in C_LIBRARIES and not allowed:
+                found.append(f"{number}: imports {name} without a condition")
+            elif name not in C_LIBRARIES | EVERYWHERE:
+                found.append(f"{number}: imports {name}")
+    return found
 
 
 def print_edges(name: str, order: Order, root: Path) -> None:

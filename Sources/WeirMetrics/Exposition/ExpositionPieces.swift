@@ -29,7 +29,7 @@ struct ExpositionPieces: Sendable {
       PaddedBytes(",le=\"\(NumberText.canonical($0))\"} ")
     }
     hasSum = descriptor.hasSum
-    labels = LabelPairs(descriptor.labels)
+    labels = LabelPairs(descriptor.labels, isAny: descriptor.hasTextLabels)
   }
 
   private static func textHeader(_ descriptor: MetricDescriptor) -> [UInt8] {

@@ -6,8 +6,14 @@ struct LabelPairs: Sendable {
   /// For each label, its name as the field 1 of a pair, and what begins the field 2.
   private let names: [PaddedBytes]
   private let schema: LabelSchema
+  /// Whether the sets have other names than these.
+  private let isAny: Bool
 
-  init(_ labels: [String]) {
+  /// - Parameters:
+  ///   - labels: The names that all sets have.
+  ///   - isAny: Whether each set has names of its own instead.
+  init(_ labels: [String], isAny: Bool = false) {
+    self.isAny = isAny
     schema = LabelSchema(names: labels)
     names = labels.map { PaddedBytes(Self.field(1, Array($0.utf8)) + [Self.tag(2)]) }
   }
@@ -26,6 +32,7 @@ struct LabelPairs: Sendable {
   ///   - isEscaped: Whether the text has escapes.
   @inline(__always)
   func write(_ text: UnsafeRawBufferPointer, isEscaped: Bool, to writer: inout ProtobufWriter) {
+    if isAny { return Self.writeAny(text, to: &writer) }
     if names.isEmpty { return }
     var line = LineWriter(cursor: writer.room(length(of: text) + LineWriter.slack))
     if !isEscaped, put(text, to: &line) {

@@ -65,7 +65,7 @@ struct LabelSchema: Sendable, Equatable {
   }
 
   /// Appends `name="value"`; true if something was escaped.
-  private static func append(_ name: String, _ value: String, to bytes: inout [UInt8]) -> Bool {
+  static func append(_ name: String, _ value: String, to bytes: inout [UInt8]) -> Bool {
     bytes.append(contentsOf: name.utf8)
     bytes.append(contentsOf: [UInt8(ascii: "="), UInt8(ascii: "\"")])
     let escaped = Escaping.append(value.utf8, to: &bytes, quotes: true)

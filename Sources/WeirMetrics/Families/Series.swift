@@ -1,5 +1,12 @@
-import Glibc
 public import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
 
 /// One label set of a metric with its numbers; ``Counter``, ``Gauge`` and ``Histogram`` are handles of it.
 ///
@@ -17,18 +24,25 @@ public final class Series: Sendable {
   @usableFromInline let comparedBounds: Int32
   /// A histogram's native buckets; nil for most.
   let native: NativeBuckets?
+  /// The labels, if they were given as text.
+  let labelSet: LabelSet?
   let tally: FamilyTally
   let exemplars = AtomicLazyReference<ExemplarStore>()
 
   /// - Parameters:
   ///   - bounds: Nil for a series without buckets.
   ///   - isNative: Whether it has native buckets too.
-  init(_ labels: RenderedLabels, bounds: [Double]?, isNative: Bool = false, created: Double, tally: FamilyTally) {
+  ///   - set: The labels, if they were given as text.
+  init(
+    _ labels: RenderedLabels, set: LabelSet? = nil, bounds: [Double]?, isNative: Bool = false, created: Double,
+    tally: FamilyTally
+  ) {
     // Infinities follow the last bound, as the search for a bucket reads four bounds at a time.
     let constants = [created] + (bounds.map { $0 + [.infinity, .infinity, .infinity] } ?? [])
     slab = AtomicSlab(
       words: bounds.map { $0.count + 1 } ?? 0, constants: constants, text: labels.text, isEscaped: labels.isEscaped)
     comparedBounds = isNative ? .max : Int32(clamping: bounds?.count ?? 0)
+    labelSet = set
     native = isNative ? NativeBuckets() : nil
     self.tally = tally
   }

@@ -1,11 +1,7 @@
 public import Synchronization
 
-/// A family's series: finds them without a lock, makes them under one, and gives them sorted to a scrape.
-///
-/// **Removal.** A reader without a lock may be anywhere in a table when a series is removed, so no series of the table
-/// can be freed while there may be readers. The first removal therefore ends lock-free reading for good. The tables of
-/// that time stay unchanged until the store ends; the limit on label sets bounds them. A copy takes their place, which
-/// is read under the lock and frees its memory. Families without removals, most of them, pay nothing for this.
+/// A family's series: finds them without a lock, makes them under one, and gives them sorted to a scrape. The first
+/// removal of a series ends lookups without a lock (``PublishedTable``).
 @usableFromInline
 final class SeriesStore: MetricFamily {
   @usableFromInline let schema: LabelSchema
@@ -16,7 +12,7 @@ final class SeriesStore: MetricFamily {
   private let limit: Int
 
   /// The table that may be read without the lock; nil after the first removal.
-  @usableFromInline let published: Atomic<Unmanaged<SeriesTable>?>
+  @usableFromInline let published: Atomic<Unmanaged<ObjectTable<Series>>?>
   /// Set when the table has all label sets that it will ever have.
   @usableFromInline let isFull = Atomic<Bool>(false)
   @usableFromInline let overflow = AtomicLazyReference<Series>()
@@ -25,14 +21,11 @@ final class SeriesStore: MetricFamily {
   private let order = Mutex<[Series]>([])
 
   private struct State {
-    var table: SeriesTable
-    /// Tables that may still have readers.
-    var retired: [SeriesTable] = []
-    /// Series that count towards the limit.
-    var count = 0
+    var series: PublishedTable<Series>
     /// 1 if the series for folded label sets is in the table, beyond the limit; else 0.
     var extra = 0
-    var readsNeedLock = false
+    /// Series that count towards the limit.
+    var count: Int { series.count - extra }
     /// The changes since the last scrape.
     var added: [Series] = []
     var removed: Set<ObjectIdentifier> = []
@@ -44,14 +37,14 @@ final class SeriesStore: MetricFamily {
     pieces = ExpositionPieces(descriptor)
     tally = FamilyTally(clock: clock)
     schema = LabelSchema(names: descriptor.labels, omitsEmptyLast: descriptor.omitsEmptyLast)
-    let table = SeriesTable(capacity: 4)
+    let table = ObjectTable<Series>(capacity: 4)
     published = Atomic(Unmanaged.passUnretained(table))
-    state = Mutex(State(table: table))
+    state = Mutex(State(series: PublishedTable(table)))
   }
 
   /// The number of series on the page.
   var seriesCount: Int? {
-    state.withLock { $0.count + $0.extra }
+    state.withLock { $0.series.count }
   }
 
   func content(_ collected: CollectedSamples) -> FamilyContent {
@@ -79,11 +72,28 @@ final class SeriesStore: MetricFamily {
     return full ? folded() : nil
   }
 
+  /// Finds the series with labels as text; nil sends the caller to `resolve`, once their names were checked.
+  @inline(__always)
+  func find(_ labels: [String: String]) -> Series? {
+    let full = isFull.load(ordering: .acquiring)
+    guard let table = published.load(ordering: .acquiring) else {
+      return SoughtLabels.with(labels, seed: seed) { sought in
+        candidate(sought.hash.value).flatMap { sought.areLabels(of: $0) ? $0 : nil }
+      }
+    }
+    let (found, isOversized) = SoughtLabels.with(labels, seed: seed) { sought in
+      let found = table._withUnsafeGuaranteedRef { $0.first(sought.hash.value) { sought.areLabels(of: $0) } }
+      return (found, sought.hash.isOversized)
+    }
+    if let found { return found }
+    return full && !isOversized && LabelSet.hasValidNames(labels) ? folded() : nil
+  }
+
   /// The series with this hash, where reading needs the lock. The values are compared after the lock is released: they
   /// may have a caller's own type, whose code must not run under a lock.
   @usableFromInline
   func candidate(_ hash: UInt64) -> Series? {
-    state.withLock { $0.table.first(hash) { _ in true } }
+    state.withLock { $0.series.table.first(hash) { _ in true } }
   }
 
   @usableFromInline
@@ -98,41 +108,44 @@ final class SeriesStore: MetricFamily {
   /// Finds or makes a series. Beyond the limit, the label set is folded.
   @usableFromInline
   func resolve(_ values: [String]) -> Series {
-    findOrMake(values) ?? fold()
+    findOrMake(values) ?? fold(schema.names)
+  }
+
+  /// Finds or makes the series with labels as text, whose names are valid.
+  func resolve(_ labels: [String: String]) -> Series {
+    let set = LabelSet(labels, seed: seed)
+    return findOrMake(set.rendered(), set.hash, set) ?? fold(set.pairs.map(\.name))
   }
 
   /// Finds or makes a series; nil if there is no room.
   func findOrMake(_ values: [String]) -> Series? {
-    let labels = schema.render(values)
-    let hash = hash(values)
-    let (found, full) = state.withLock { state in (lookup(labels, hash, state), state.count >= limit) }
-    if found != nil || full { return found }
-    return insert(series(labels), labels, hash)
+    findOrMake(schema.render(values), hash(values))
   }
 
   /// Takes a series off the page; true if there was one.
   func remove(_ values: [String]) -> Bool {
-    let labels = schema.render(values)
-    let hash = hash(values)
-    return remove { state in lookup(labels, hash, state).map { [($0, hash)] } ?? [] } > 0
+    remove(schema.render(values), hash(values))
+  }
+
+  /// Takes the series with labels as text off the page; true if there was one.
+  func remove(_ labels: [String: String]) -> Bool {
+    let set = LabelSet(labels, seed: seed)
+    return remove(set.rendered(), set.hash)
   }
 
   /// Takes the series off the page whose label sets have the texts that are wanted; returns their number.
   func removeAll(_ isWanted: (UnsafeRawBufferPointer) -> Bool) -> Int {
-    remove { state in state.table.all.filter { isWanted($0.series.text) } }
+    remove { state in state.series.table.all.filter { isWanted($0.element.text) } }
   }
 
-  private func remove(_ find: (State) -> [(series: Series, hash: UInt64)]) -> Int {
+  private func remove(_ find: (State) -> [(element: Series, hash: UInt64)]) -> Int {
     let (removed, pending) = state.withLock { state -> ([Series], Int) in
-      let found = find(state).filter { $0.series !== overflow.load() }
-      guard !found.isEmpty else { return ([], 0) }
-      endLockFreeReading(&state)
+      let found = find(state).filter { $0.element !== overflow.load() }
       for (series, hash) in found {
-        state.table.remove(series, hash: hash)
+        state.series.remove(series, hash: hash, published)
         state.removed.insert(ObjectIdentifier(series))
       }
-      state.count -= found.count
-      return (found.map(\.series), state.removed.count)
+      return (found.map(\.element), state.removed.count)
     }
     // Removed series must not pile up where there are no scrapes.
     if pending > 1_000 { _ = series() }
@@ -158,10 +171,10 @@ final class SeriesStore: MetricFamily {
 }
 
 extension SeriesStore {
-  private func series(_ labels: RenderedLabels) -> Series {
+  private func series(_ labels: RenderedLabels, _ set: LabelSet?) -> Series {
     let bounds = descriptor.kind == .histogram ? descriptor.bounds : nil
     return Series(
-      labels, bounds: bounds, isNative: descriptor.isNative, created: tally.clock.now(), tally: tally)
+      labels, set: set, bounds: bounds, isNative: descriptor.isNative, created: tally.clock.now(), tally: tally)
   }
 
   private func hash(_ values: [String]) -> UInt64 {
@@ -172,58 +185,62 @@ extension SeriesStore {
 
   private func lookup(_ labels: RenderedLabels, _ hash: UInt64, _ state: borrowing State) -> Series? {
     labels.text.withUnsafeBytes { text in
-      state.table.first(hash) { compareText($0.text, text) == 0 }
+      state.series.table.first(hash) { compareText($0.text, text) == 0 }
     }
   }
 
-  /// Adds a series unless it exists. Nil if there is no room; the extra series needs none.
-  private func insert(_ candidate: Series, _ labels: RenderedLabels, _ hash: UInt64, isExtra: Bool = false) -> Series? {
-    state.withLock { state in
+  private func findOrMake(_ labels: RenderedLabels, _ hash: UInt64, _ set: LabelSet? = nil) -> Series? {
+    let (found, full) = state.withLock { state in (lookup(labels, hash, state), state.count >= limit) }
+    if found != nil || full { return found }
+    let candidate = series(labels, set)
+    return state.withLock { state in
       if let found = lookup(labels, hash, state) { return found }
-      guard isExtra || state.count < limit else { return nil }
-      makeRoom(&state)
-      state.table.insert(candidate, hash: hash)
-      if isExtra { state.extra = 1 } else { state.count += 1 }
-      state.added.append(candidate)
-      return candidate
+      return state.count < limit ? insert(candidate, hash, &state) : nil
     }
   }
 
-  private func makeRoom(_ state: inout State) {
-    let capacity = state.table.mask + 1
-    guard (state.count + state.extra + 1) * 4 > capacity * 3 else { return }
-    let table = state.table.copy(capacity: capacity * 2)
-    if !state.readsNeedLock {
-      state.retired.append(state.table)
-      published.store(Unmanaged.passUnretained(table), ordering: .releasing)
-    }
-    state.table = table
+  private func remove(_ labels: RenderedLabels, _ hash: UInt64) -> Bool {
+    remove { state in lookup(labels, hash, state).map { [($0, hash)] } ?? [] } > 0
   }
 
-  private func endLockFreeReading(_ state: inout State) {
-    guard !state.readsNeedLock else { return }
-    published.store(nil, ordering: .releasing)
-    state.readsNeedLock = true
-    state.retired.append(state.table)
-    state.table = state.table.copy(capacity: state.table.mask + 1)
+  private func insert(_ series: Series, _ hash: UInt64, _ state: inout State) -> Series {
+    state.series.insert(series, hash: hash, published)
+    state.added.append(series)
+    return series
   }
 
   /// The series for label sets beyond the limit. Its labels are all `_other`. For gauges no page shows it, as a sum of
   /// unrelated gauges means nothing.
-  private func fold() -> Series {
-    let series = overflow.load() ?? overflow.storeIfNil(makeOverflow())
-    state.withLock { state in
-      if !state.readsNeedLock, state.count >= limit { isFull.store(true, ordering: .releasing) }
+  private func fold(_ names: [String]) -> Series {
+    let series = state.withLock { state in
+      let series = overflow.load() ?? overflow.storeIfNil(makeOverflow(names, &state))
+      if !state.series.readsNeedLock, state.count >= limit { isFull.store(true, ordering: .releasing) }
+      return series
     }
     noteFolded()
     return series
   }
 
-  private func makeOverflow() -> Series {
-    let values = schema.names.map { _ in LabelText.other }
-    let labels = schema.render(values)
-    let candidate = series(labels)
-    guard descriptor.kind != .gauge else { return candidate }
-    return insert(candidate, labels, hash(values), isExtra: true) ?? candidate
+  /// - Parameter names: The labels of the set that is folded.
+  private func makeOverflow(_ names: [String], _ state: inout State) -> Series {
+    let set = descriptor.hasTextLabels ? overflowSet(names, state) : nil
+    let values = names.map { _ in LabelText.other }
+    let labels = set?.rendered() ?? schema.render(values)
+    let hash = set?.hash ?? hash(values)
+    if descriptor.kind == .gauge { return series(labels, set) }
+    if let found = lookup(labels, hash, state) { return found }
+    // It needs no room.
+    state.extra = 1
+    return insert(series(labels, set), hash, &state)
+  }
+
+  /// All names are there that the family's series have: sums by any of them then show what was folded.
+  private func overflowSet(_ names: [String], _ state: borrowing State) -> LabelSet {
+    var labels: [String: String] = [:]
+    for (series, _) in state.series.table.all {
+      for (name, _) in series.labelSet?.pairs ?? [] { labels[name] = LabelText.other }
+    }
+    for name in names { labels[name] = LabelText.other }
+    return LabelSet(labels, seed: seed)
   }
 }

@@ -4,14 +4,28 @@ package struct MetricDescriptor: Sendable, Equatable {
   package let help: String
   package let kind: MetricKind
   package let labels: [String]
+  /// The name before it was normalized; the name itself if it was not (``MetricName``).
+  var source: String
+  /// Whether labels are given as text, and each series has names of its own.
+  var hasTextLabels = false
   /// Whether the last label is left out where its value is empty, which is the same to Prometheus.
   var omitsEmptyLast = false
   /// A histogram's upper bounds, without `+Inf`.
   package internal(set) var bounds: [Double] = []
+  /// The buckets that the histogram was registered with, which the registry may have replaced by these bounds.
+  var buckets: Buckets?
   /// Whether a histogram has native buckets too.
   package internal(set) var isNative = false
   /// The rule that the bounds break, if any.
   var bucketProblem: Buckets.Problem?
+
+  init(name: String, help: String, kind: MetricKind, labels: [String], source: String? = nil) {
+    self.name = name
+    self.help = help
+    self.kind = kind
+    self.labels = labels
+    self.source = source ?? name
+  }
 
   /// The family's name in OpenMetrics: a counter without `_total`, an info without `_info`.
   package var familyName: String {
@@ -43,25 +57,38 @@ package struct MetricDescriptor: Sendable, Equatable {
   }
 
   func validated() throws(RegistryError) -> MetricDescriptor {
-    guard MetricName.isValid(name) else { throw .invalidName(metric: name) }
+    guard MetricName.isValid(name) else { throw .invalidName(metric: source) }
     if kind == .info, !name.hasSuffix("_info") || !MetricName.isValid(familyName) {
       throw .invalidName(metric: name)
     }
-    var seen: Set<String> = []
-    for label in labels {
-      guard MetricName.isValidLabel(label) else { throw .invalidLabel(metric: name, label: label) }
-      guard !MetricName.isReservedLabel(label) else { throw .reservedLabel(metric: name, label: label) }
-      guard seen.insert(label).inserted else { throw .duplicateLabel(metric: name, label: label) }
-    }
+    try Self.check(labels: labels, of: name)
     if let bucketProblem { throw .invalidBuckets(metric: name, problem: bucketProblem) }
     return self
   }
 
+  static func check(labels: [String], of metric: String) throws(RegistryError) {
+    var seen: Set<String> = []
+    for label in labels {
+      guard MetricName.isValidLabel(label) else { throw .invalidLabel(metric: metric, label: label) }
+      guard !MetricName.isReservedLabel(label) else { throw .reservedLabel(metric: metric, label: label) }
+      guard seen.insert(label).inserted else { throw .duplicateLabel(metric: metric, label: label) }
+    }
+  }
+
+  /// Whether a metric with labels as text is the same as this one, whose name it has.
+  @inline(__always)
+  func isEqual(_ kind: MetricKind, _ name: MetricName, _ help: String, _ buckets: Buckets?) -> Bool {
+    guard self.kind == kind, source == name.source, self.help == help else { return false }
+    return kind != .histogram || self.buckets == buckets
+  }
+
   /// The difference that makes a second registration of the same name a different metric.
   func conflict(with registered: MetricDescriptor) -> RegistryError? {
+    if source != registered.source { return .nameClash(metric: source, name: name, owner: registered.source) }
     if kind != registered.kind {
       return .kindConflict(metric: name, registered: registered.kind, requested: kind)
     }
+    if hasTextLabels != registered.hasTextLabels { return .textLabelConflict(metric: name) }
     if labels != registered.labels {
       return .labelConflict(metric: name, registered: registered.labels, requested: labels)
     }
@@ -81,33 +108,6 @@ public enum MetricKind: String, Sendable {
   case histogram
   /// Facts as labels, with the value 1. In the text format, which has no such type, it is a gauge.
   case info
-}
-
-/// The alphabets of the exposition formats.
-package enum MetricName {
-  /// `[a-zA-Z_:][a-zA-Z0-9_:]*`
-  static func isValid(_ name: String) -> Bool {
-    isValid(name.utf8) { isLetter($0) || $0 == UInt8(ascii: ":") }
-  }
-
-  /// `[a-zA-Z_][a-zA-Z0-9_]*`
-  package static func isValidLabel(_ name: String) -> Bool {
-    isValid(name.utf8, letter: isLetter)
-  }
-
-  /// Names that are reserved by the formats (`le`) or by Prometheus (`__…`).
-  package static func isReservedLabel(_ name: String) -> Bool {
-    name == "le" || name.utf8.starts(with: "__".utf8)
-  }
-
-  private static func isValid(_ name: String.UTF8View, letter: (UInt8) -> Bool) -> Bool {
-    guard let first = name.first, letter(first) else { return false }
-    return name.allSatisfy { letter($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-  }
-
-  private static func isLetter(_ byte: UInt8) -> Bool {
-    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) || byte == UInt8(ascii: "_")
-  }
 }
 
 /// A registered metric of any instrument, as encoders see it.

@@ -83,12 +83,20 @@ extension Registry {
   ) throws(RegistryError) -> SeriesStore {
     var descriptor = MetricDescriptor(name: name, help: help, kind: kind, labels: labels.names)
     descriptor.omitsEmptyLast = labels.omitsEmptyLast
+    return try store(descriptor, buckets, limit)
+  }
+
+  func store(
+    _ descriptor: MetricDescriptor, _ buckets: Buckets?, _ limit: Int? = nil
+  ) throws(RegistryError) -> SeriesStore {
+    var (descriptor, name) = (descriptor, descriptor.name)
     switch buckets.map({ self.buckets[name] ?? $0 })?.checked() {
     case .success(let bounds): descriptor.bounds = bounds
     case .failure(let problem): descriptor.bucketProblem = problem
     case nil: break
     }
-    descriptor.isNative = kind == .histogram && nativeHistograms.contains(name)
+    descriptor.buckets = buckets
+    descriptor.isNative = descriptor.kind == .histogram && nativeHistograms.contains(name)
     return try store(descriptor, limit: limit)
   }
 

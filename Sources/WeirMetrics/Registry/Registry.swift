@@ -8,7 +8,10 @@ import Synchronization
 /// Registering a metric again with the same description returns the same metric. With another description it throws a
 /// ``RegistryError``, which is also counted in `weir_metrics_registration_errors_total`.
 public final class Registry: Sendable {
-  private let state = Mutex(State())
+  private let state: Mutex<State>
+  /// Where ``State/texts`` may be read without the lock.
+  private let publishedTexts: PublishedTable<SeriesStore>.Address
+  private let seed = UInt64.random(in: .min ... .max)
   private let seriesLimit: Int
   private let clock: WallClock
   /// Buckets of histograms, by name. They replace those with which the histogram is registered.
@@ -19,6 +22,8 @@ public final class Registry: Sendable {
 
   fileprivate struct State {
     var families: [String: any MetricFamily] = [:]
+    /// The families with labels as text, by the hash of their name.
+    var texts: PublishedTable<SeriesStore>
     /// Every name on a page, with the metric to which it belongs.
     var claims: [String: String] = [:]
     var collectors: [CollectorEntry] = []
@@ -56,6 +61,9 @@ public final class Registry: Sendable {
     self.buckets = buckets
     self.nativeHistograms = nativeHistograms
     self.clock = clock
+    let texts = ObjectTable<SeriesStore>(capacity: 4)
+    publishedTexts = Atomic(Unmanaged.passUnretained(texts))
+    state = Mutex(State(texts: PublishedTable(texts)))
     // Nothing can clash in an empty registry.
     if ownMetrics { try? add(OwnMetrics.families, collector: .registry) }
   }
@@ -71,6 +79,9 @@ public final class Registry: Sendable {
       state.claims = state.claims.filter { $0.value != name }
       state.collectors = before.compactMap { $0.without(name) }
       state.sorted = nil
+      if let store = family as? SeriesStore, store.descriptor.hasTextLabels {
+        state.texts.remove(store, hash: hash(name), publishedTexts)
+      }
       return (family, before)
     }
     return removed != nil
@@ -120,6 +131,7 @@ extension Registry {
       return try state.withLock { state throws(RegistryError) in
         guard let registered = state.families[descriptor.name] else {
           try state.add([store])
+          if descriptor.hasTextLabels { state.texts.insert(store, hash: hash(descriptor.name), publishedTexts) }
           return store
         }
         if let conflict = descriptor.conflict(with: registered.descriptor) { throw conflict }
@@ -128,6 +140,22 @@ extension Registry {
       }
     }
   }
+
+  /// Passes the family with labels as text that has a name to `body`, found without a lock if none was ever
+  /// unregistered. Nil if there is none.
+  @inline(__always)
+  func withTextStore<Result>(_ name: String, _ body: (SeriesStore) -> Result) -> Result? {
+    let hash = hash(name)
+    guard let table = publishedTexts.load(ordering: .acquiring) else {
+      return state.withLock { $0.texts.table.first(hash) { $0.descriptor.name == name } }.map(body)
+    }
+    return table._withUnsafeGuaranteedRef { table in
+      table.withFirst(hash, where: { $0.descriptor.name == name }, body)
+    }
+  }
+
+  @inline(__always)
+  private func hash(_ name: String) -> UInt64 { LabelHash(seed: seed).with(name).value }
 
   /// Adds metrics that are computed at the scrape: all or none of them.
   func add(_ metrics: [CollectedMetric], collector: CollectorEntry.Source) throws(RegistryError) {
@@ -184,7 +212,9 @@ extension Registry.State {
       for claim in family.descriptor.claimedNames {
         if let owner = claims.updateValue(name, forKey: claim) {
           throw owner == name
-            ? .alreadyRegistered(metric: name) : .nameClash(metric: name, name: claim, owner: owner)
+            ? .alreadyRegistered(metric: name)
+            : .nameClash(
+              metric: family.descriptor.source, name: claim, owner: families[owner]?.descriptor.source ?? owner)
         }
       }
     }
@@ -222,7 +252,8 @@ enum OwnMetrics {
       samples.set(series, Double(count), labels: [name])
       if family.descriptor.kind == .info { continue }
       samples.set(invalid, family.tally.invalidUpdates, labels: [name])
-      if !family.descriptor.labels.isEmpty { samples.set(folded, family.tally.folded, labels: [name]) }
+      let hasLabels = family.descriptor.hasTextLabels || !family.descriptor.labels.isEmpty
+      if hasLabels { samples.set(folded, family.tally.folded, labels: [name]) }
     }
     for (reason, count) in refusals { samples.set(refused, Double(count), labels: [reason]) }
   }

@@ -14,11 +14,14 @@ public enum RegistryError: Error, Equatable, Sendable {
   case kindConflict(metric: String, registered: MetricKind, requested: MetricKind)
   /// The name is registered with other labels, or with the same labels in another order.
   case labelConflict(metric: String, registered: [String], requested: [String])
+  /// The name is registered with typed labels, or with none, and is used with labels as text, or the reverse.
+  case textLabelConflict(metric: String)
   /// The name is registered with another help text.
   case helpConflict(metric: String)
   /// The name is registered with other buckets.
   case bucketConflict(metric: String)
-  /// The metric would show a name (`x_count` of a histogram `x`) that belongs to another metric.
+  /// The metric would show a name (`x_count` of a histogram `x`) that belongs to another metric. The names of both
+  /// metrics are those before they were normalized (``MetricName``).
   case nameClash(metric: String, name: String, owner: String)
   /// The name of a collector's metric, a callback or an info metric is taken.
   case alreadyRegistered(metric: String)
@@ -32,7 +35,7 @@ public enum RegistryError: Error, Equatable, Sendable {
     case .duplicateLabel: "duplicate_label"
     case .invalidBuckets: "invalid_buckets"
     case .kindConflict: "kind_conflict"
-    case .labelConflict: "label_conflict"
+    case .labelConflict, .textLabelConflict: "label_conflict"
     case .helpConflict: "help_conflict"
     case .bucketConflict: "bucket_conflict"
     case .nameClash: "name_clash"
@@ -63,6 +66,8 @@ extension RegistryError: CustomStringConvertible {
       "\(metric) is registered as a \(registered.rawValue), not as a \(requested.rawValue)"
     case .labelConflict(let metric, let registered, let requested):
       "\(metric) is registered with labels \(registered), not \(requested)"
+    case .textLabelConflict(let metric):
+      "\(metric) can't have labels as text and typed labels, or none, at the same time"
     case .helpConflict(let metric):
       "\(metric) is registered with another help text"
     case .bucketConflict(let metric):

@@ -8,6 +8,11 @@ import WeirTestSupport
 @Suite("Articles") struct ArticleTests {
   static let catalogue = "Sources/Weir/Weir.docc"
 
+  /// The directories with the sources of the listings. script/integrations compiles the services.
+  static let sourceDirectories =
+    ["Tests/EndToEndTests/Articles", "Tests/EndToEndTests/Readme"]
+    + ["Hummingbird", "Vapor", "WithoutBridges"].map { "Integrations/Services/\($0)" }
+
   static let articles = [
     "Adapters", "AlamofireNames", "Bodies", "FirstRequest", "FromAlamofire", "Monitors", "Production", "Retries",
     "TimeLimits", "Trust",
@@ -31,11 +36,11 @@ import WeirTestSupport
   @Test(
     "Each listing is compiled",
     arguments: articles.map { "\(catalogue)/\($0).md" } + [
-      "docs/cookies.md", "docs/caching.md", "docs/authentication.md",
+      "docs/cookies.md", "docs/caching.md", "docs/authentication.md", "docs/services.md",
     ])
   func listings(_ page: String) throws {
     var sources = ""
-    for directory in ["Tests/EndToEndTests/Articles", "Tests/EndToEndTests/Readme"] {
+    for directory in Self.sourceDirectories {
       for file in try Self.files(directory) where file.hasSuffix(".swift") {
         sources += Self.normal(try PackageRoot.text(of: "\(directory)/\(file)")) + "\n"
       }

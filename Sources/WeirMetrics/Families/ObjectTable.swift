@@ -1,11 +1,12 @@
-/// An open-addressing table from a label set's hash to its series, read without a lock.
+/// An open-addressing table from hashes to objects, read without a lock: from label sets to series, and from names to
+/// families.
 ///
-/// Each slot has two words: the hash (zero if free) and the series' address. There is one writer at a time (the store's
-/// lock). It stores the address first and then the hash, releasing, so that a reader that sees the hash also sees the
-/// address and the series behind it. A filled slot is not changed while there may be readers. The table holds a
-/// reference to each of its series until its own end.
+/// Each slot has two words: the hash (zero if free) and the object's address. There is one writer at a time (the
+/// owner's lock). It stores the address first and then the hash, releasing, so that a reader that sees the hash also
+/// sees the address and the object behind it. A filled slot is not changed while there may be readers. The table holds
+/// a reference to each of its objects until its own end.
 @usableFromInline
-final class SeriesTable: Sendable {
+final class ObjectTable<Element: AnyObject & Sendable>: Sendable {
   @usableFromInline let slots: AtomicSlab
   @usableFromInline let mask: Int
 
@@ -21,14 +22,22 @@ final class SeriesTable: Sendable {
     }
   }
 
-  /// The series with this hash that `matches` accepts. The search ends, because some slots are always free.
+  /// The object with this hash that `matches` accepts. The search ends, because some slots are always free.
   @inlinable @inline(__always)
-  func first(_ hash: UInt64, where matches: (Series) -> Bool) -> Series? {
+  func first(_ hash: UInt64, where matches: (Element) -> Bool) -> Element? {
+    withFirst(hash, where: matches) { $0 }
+  }
+
+  /// Passes the object with this hash that `matches` accepts to `body`, without a reference of its own.
+  @inlinable @inline(__always)
+  func withFirst<Result>(
+    _ hash: UInt64, where matches: (Element) -> Bool, _ body: (Element) -> Result
+  ) -> Result? {
     var slot = Int(truncatingIfNeeded: hash) & mask
     while true {
       let seen = slots.loadAcquiring(slot &* 2)
       if seen == hash, let reference = Self.reference(slots.load(slot &* 2 &+ 1)) {
-        if reference._withUnsafeGuaranteedRef(matches) { return reference.takeUnretainedValue() }
+        if reference._withUnsafeGuaranteedRef(matches) { return reference._withUnsafeGuaranteedRef(body) }
       }
       if seen == 0 { return nil }
       slot = (slot &+ 1) & mask
@@ -36,29 +45,29 @@ final class SeriesTable: Sendable {
   }
 
   @inlinable @inline(__always)
-  static func reference(_ word: UInt64) -> Unmanaged<Series>? {
+  static func reference(_ word: UInt64) -> Unmanaged<Element>? {
     guard let address = UnsafeRawPointer(bitPattern: UInt(truncatingIfNeeded: word)) else { return nil }
     return Unmanaged.fromOpaque(address)
   }
 
-  /// Adds a series that is not in the table. The store keeps a quarter of the slots free.
-  func insert(_ series: Series, hash: UInt64) {
+  /// Adds an object that is not in the table. The owner keeps a quarter of the slots free.
+  func insert(_ element: Element, hash: UInt64) {
     var slot = Int(truncatingIfNeeded: hash) & mask
     while slots.load(slot * 2) != 0 { slot = (slot + 1) & mask }
-    let address = Unmanaged.passRetained(series).toOpaque()
+    let address = Unmanaged.passRetained(element).toOpaque()
     slots.store(slot * 2 + 1, UInt64(UInt(bitPattern: address)))
     slots.storeReleasing(slot * 2, hash)
   }
 
-  /// A table of another size with the same series.
-  func copy(capacity: Int) -> SeriesTable {
-    let copy = SeriesTable(capacity: capacity)
-    for (series, hash) in all { copy.insert(series, hash: hash) }
+  /// A table of another size with the same objects.
+  func copy(capacity: Int) -> ObjectTable {
+    let copy = ObjectTable(capacity: capacity)
+    for (element, hash) in all { copy.insert(element, hash: hash) }
     return copy
   }
 
-  /// The table's contents. Only for the store, under its lock.
-  var all: [(series: Series, hash: UInt64)] {
+  /// The table's contents. Only for the owner, under its lock.
+  var all: [(element: Element, hash: UInt64)] {
     (0...mask).compactMap { slot in
       let hash = slots.load(slot * 2)
       guard hash != 0, let reference = Self.reference(slots.load(slot * 2 + 1)) else { return nil }
@@ -66,9 +75,9 @@ final class SeriesTable: Sendable {
     }
   }
 
-  /// Removes a series. Only for a table that is read under the store's lock.
-  func remove(_ series: Series, hash: UInt64) {
-    let address = UInt64(UInt(bitPattern: Unmanaged.passUnretained(series).toOpaque()))
+  /// Removes an object. Only for a table that is read under the owner's lock.
+  func remove(_ element: Element, hash: UInt64) {
+    let address = UInt64(UInt(bitPattern: Unmanaged.passUnretained(element).toOpaque()))
     var slot = Int(truncatingIfNeeded: hash) & mask
     while slots.load(slot * 2 + 1) != address {
       if slots.load(slot * 2) == 0 { return }

@@ -1,0 +1,1 @@
+public enum UnixSignal: Sendable, Hashable { case sigterm, sigint }
