@@ -104,7 +104,7 @@ let package = Package(
     tests(
       "WeirTransportTests", ["WeirTransport", "WeirCurl", "WeirHTTP", "WeirIO"], exclude: ["Engines/Recorded"]),
     tests("WeirTests", ["Weir", "WeirCompression", "WeirCurl", "WeirHTTP", "WeirIO", "WeirTransport"]),
-    swift5Tests("WeirSwift5Tests", ["Weir", "WeirAlamofire"]),
+    swift5Tests("WeirSwift5Tests", ["Weir", "WeirAlamofire", "WeirMetrics"]),
     tests("WeirMetricsTests", ["WeirMetrics"]),
     tests("WeirOTLPTests", ["WeirOTLP", "WeirMetrics"]),
     tests("WeirServerTests", ["WeirServer", "WeirHTTP", "WeirIO"]),

@@ -4,6 +4,7 @@ import FoundationNetworking
 import Testing
 import Weir
 import WeirAlamofire
+import WeirMetrics
 import WeirTestSupport
 
 // A client as people wrote them before Swift 6: classes that are not Sendable, captured in closures. This target is
@@ -225,6 +226,28 @@ class Query: Encodable {
 
 class Heard {
   var events: [String] = []
+
+  func monitor() -> LoggingEventMonitor {
+    LoggingEventMonitor(
+      level: .debug,
+      record: { record in self.events.append("\(record.level) \(record.message) \(record.metadata.count)") })
+  }
+}
+
+/// Chunks of a file that something else fills.
+class Chunks {
+  var left = ["some ", "text"]
+
+  func stream() -> AsyncStream<Data> {
+    AsyncStream { continuation in
+      for chunk in self.left { continuation.yield(Data(chunk.utf8)) }
+      continuation.finish()
+    }
+  }
+
+  func upload(by session: Session, to url: URLConvertible) -> UploadRequest {
+    session.upload(to: url) { self.stream() }
+  }
 }
 
 @Suite("A client in Swift 5 mode", .timeLimit(.minutes(1)))
@@ -274,6 +297,38 @@ struct Swift5ClientTests {
     #expect(await session.request(request).serializingString().response.value == "1")
     #expect(form.compressed == request.httpBody?.count)
     #expect(server.receivedText().contains("Content-Encoding: deflate\r\n"))
+  }
+
+  @Test func serves() async throws {
+    let server = try ScriptedServer(.answering(okResponse("fine")))
+    var configuration = SessionConfiguration.server
+    configuration.timeouts = Timeouts(total: .seconds(20), silence: .seconds(5))
+    let heard = Heard()
+    let monitor = heard.monitor()
+    let session = Session(configuration: configuration, eventMonitors: [monitor])
+    let response = try await session.streamRequest(server.url).deadline(.seconds(5)).operation("get").streaming()
+    #expect(response.head.statusCode == 200)
+    var body = Data()
+    for try await chunk in response.body { body += chunk }
+    #expect(String(decoding: body, as: UTF8.self) == "fine")
+    let chunks = Chunks()
+    #expect(await chunks.upload(by: session, to: server.url).serializingString().response.value == "fine")
+    #expect(
+      await session.upload(stream: chunks.stream(), length: 9, to: server.url).serializingString().response.value
+        == "fine")
+    let draining = Task { await session.run(gracePeriod: .seconds(1)) }
+    draining.cancel()
+    await draining.value
+    #expect(monitor.queue.sync { heard.events.contains { $0.hasPrefix("debug request.didSettle") } })
+  }
+
+  @Test func counts() throws {
+    let registry = Registry()
+    let name = MetricName(normalizing: "db.queries", kind: .counter)
+    try registry.counter(name, help: "Queries.", labels: ["pool": "main"]).increment()
+    try registry.gauge("db_size", help: "Size.", labels: [:]).set(2)
+    #expect(registry.text().contains("db_queries_total{pool=\"main\"} 1\n"))
+    #expect(registry.remove("db_queries_total", labels: ["pool": "main"]))
   }
 
   /// Monitors and compressors do what they do also where their own methods are called, and not only by a session.

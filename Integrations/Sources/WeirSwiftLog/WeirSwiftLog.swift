@@ -3,11 +3,14 @@ public import Logging
 public import Weir
 
 extension LoggingEventMonitor {
-  /// Writes the events of all requests of a session to a logger, as lines with metadata (``LogRecord``).
+  /// Writes the events of all requests of a session to a logger, as lines with metadata (``LogRecord``): those of the
+  /// level that the logger has now.
   ///
   /// - Parameter queue: The queue on which they are written; nil means a private one.
   public convenience init(logger: Logger, queue: DispatchQueue? = nil) {
-    self.init(queue: queue, record: { logger.log($0) })
+    // The names of the levels are the same.
+    let level = LogRecord.Level(rawValue: logger.logLevel.rawValue) ?? .warning
+    self.init(queue: queue, level: level, record: { logger.log($0) })
   }
 }
 
@@ -28,7 +31,6 @@ extension Logger {
   /// Writes an event: its name as the message, and all that varies as metadata.
   public func log(_ record: LogRecord) {
     log(
-      // The names of the levels are the same.
       level: Level(rawValue: record.level.rawValue) ?? .info, "\(record.message)",
       metadata: Metadata(record.metadata.map { ($0.name, .string($0.value)) }) { $1 }, source: "weir")
   }

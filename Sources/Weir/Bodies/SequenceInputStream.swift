@@ -26,10 +26,14 @@ public final class SequenceInputStream: InputStream {
     super.init(data: Data())
   }
 
+  /// `open` until the sequence has ended, failed, or was let go of.
   public override var streamStatus: Status { reader.status }
+  /// The error that the sequence has thrown; nil without one.
   public override var streamError: (any Error)? { reader.failure }
+  /// Whether the sequence may give more: it is not asked.
   public override var hasBytesAvailable: Bool { reader.status == .open }
 
+  /// Has no effect but on ``streamStatus``: the sequence is asked when bytes are read.
   public override func open() { reader.open() }
 
   /// Cancels what is waited for, and lets go of the sequence.

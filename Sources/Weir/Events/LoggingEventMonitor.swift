@@ -4,8 +4,8 @@ public import Dispatch
 /// and details.
 ///
 /// ```swift
-/// let monitor = LoggingEventMonitor(record: { record in
-///   if record.level >= .debug { print(record.level, record.message, record.metadata) }
+/// let monitor = LoggingEventMonitor(level: .debug, record: { record in
+///   print(record.level, record.message, record.metadata)
 /// })
 /// ```
 ///
@@ -13,15 +13,20 @@ public import Dispatch
 /// event loop. Added to one request (``Request/eventMonitor(_:)``), it writes to the log of the request's caller.
 public final class LoggingEventMonitor: EventMonitor, UniformEventMonitor {
   public let queue: DispatchQueue
+  private let level: LogRecord.Level
   private let sink: @Sendable (LogRecord) -> Void
 
   /// - Parameters:
   ///   - queue: The queue on which records are made and passed on; nil means a private serial queue.
+  ///   - level: Events of less weight make no record, and above `trace` cost next to nothing.
   ///   - record: Gets at most one record for each event, in the order of the events.
   @preconcurrency
   @_disfavoredOverload
-  public init(queue: DispatchQueue? = nil, record: @escaping @Sendable (LogRecord) -> Void) {
+  public init(
+    queue: DispatchQueue? = nil, level: LogRecord.Level = .trace, record: @escaping @Sendable (LogRecord) -> Void
+  ) {
     self.queue = queue ?? DispatchQueue(label: "weir.loggingEventMonitor")
+    self.level = level
     sink = record
   }
 
@@ -31,6 +36,11 @@ public final class LoggingEventMonitor: EventMonitor, UniformEventMonitor {
   @preconcurrency
   public convenience init(queue: DispatchQueue? = nil, sink: @escaping @Sendable (String) -> Void) {
     self.init(queue: queue, record: { sink($0.description) })
+  }
+
+  /// The groups that have events of the level.
+  public var interests: EventInterests {
+    level == .trace ? .all : [.attempts, .records, .session, .resilience, .refreshes]
   }
 
   func handle<Arguments: Sendable>(
@@ -44,11 +54,11 @@ public final class LoggingEventMonitor: EventMonitor, UniformEventMonitor {
   // MARK: Records
 
   func log(_ event: String, _ details: LogDetail..., level: LogRecord.Level = .trace) {
-    sink(LogRecord(level, event, nil, details))
+    if level >= self.level { sink(LogRecord(level, event, nil, details)) }
   }
 
   func log(_ event: String, _ request: Request, _ details: LogDetail..., level: LogRecord.Level = .trace) {
-    sink(LogRecord(level, event, request, details))
+    if level >= self.level { sink(LogRecord(level, event, request, details)) }
   }
 
   func log(_ outcome: RequestOutcome, of request: Request) {

@@ -89,7 +89,7 @@ package struct MetricDescriptor: Sendable, Equatable {
       return .kindConflict(metric: name, registered: registered.kind, requested: kind)
     }
     if hasTextLabels != registered.hasTextLabels { return .textLabelConflict(metric: name) }
-    if labels != registered.labels {
+    if labels != registered.labels || omitsEmptyLast != registered.omitsEmptyLast {
       return .labelConflict(metric: name, registered: registered.labels, requested: labels)
     }
     if help != registered.help { return .helpConflict(metric: name) }

@@ -35,6 +35,20 @@ import WeirTestSupport
     #expect(LogRecord.Level.allCases.map(\.rawValue) == ["trace", "debug", "info", "warning"])
   }
 
+  /// Above `trace`, the groups of events with lighter ones alone are not asked for.
+  @Test(arguments: LogRecord.Level.allCases)
+  func lighterEventsMakeNoRecords(level: LogRecord.Level) async throws {
+    let records = Journal<LogRecord>()
+    let server = try ScriptedServer(.answering(response("503 Busy")))
+    let monitor = LoggingEventMonitor(level: level, record: { records.append($0) })
+    #expect(monitor.interests.contains(.data) == (level == .trace))
+    let session = Session(eventMonitors: [monitor])
+    _ = await session.request(server.url).serializingData().response
+    await records.wait { $0.contains { $0.message == "request.didSettle" } }
+    #expect(records.entries.map(\.level).min() == level || level == .info)
+    #expect(records.entries.allSatisfy { $0.level >= level })
+  }
+
   @Test func aRequestsRecordsSayWhatIsKnownOfIt() async throws {
     let records = Journal<LogRecord>()
     let server = try answeringInTurn(response("503 Busy", body: "busy"), okResponse("fine"), response("404 Gone"))
