@@ -5,9 +5,8 @@ extension Session {
   ///
   /// The sequence is iterated over once, so that a request that has begun to send it is not retried;
   /// ``upload(to:length:method:headers:interceptor:shouldAutomaticallyResume:requestModifier:making:)`` makes another one
-  /// for each attempt. A chunk is asked for when the one before has been given to the connection.
-  ///
-  /// - Parameter length: The number of bytes; the request fails if the sequence gives fewer or more. Nil: it is not known.
+  /// for each attempt. A chunk is asked for when the one before has been given to the connection. With a `length`, the
+  /// number of bytes, the request fails if the sequence gives fewer or more; without one it is not known.
   @preconcurrency
   public func upload<Body: AsyncSequence & Sendable>(
     stream body: Body, length: Int64? = nil, to url: any URLConvertible, method: HTTPMethod = .post,

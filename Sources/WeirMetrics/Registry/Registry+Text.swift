@@ -61,9 +61,8 @@ extension Registry {
   ///
   /// As with ``Family``, a handle that is still held keeps working, but its counts no longer appear on a page. The next
   /// call with the labels makes a new series, at zero. From the first removal on, lookups under this name take a short
-  /// lock. The series of a metric with typed labels are removed by its family alone.
-  ///
-  /// - Parameter name: The name as pages show it (``MetricName/text``).
+  /// lock. The series of a metric with typed labels are removed by its family alone. The name is that of pages
+  /// (``MetricName/text``).
   @discardableResult
   public func remove(_ name: String, labels: [String: String]) -> Bool {
     withTextStore(name) { $0.remove(labels) } ?? false
