@@ -50,6 +50,8 @@ package struct Script: Sendable {
     case steps([Step])
     /// Over and over until the client closes.
     case forever([Step])
+    /// Hands the connection to code that reads and sends by itself, and returns when that is over.
+    case handOver(@Sendable (_ descriptor: CInt) -> Void)
   }
 
   let steps: [Step]
@@ -173,6 +175,9 @@ struct ScriptedPeer {
     case .steps(let steps): return run(steps)
     case .forever(let steps):
       while run(steps) {}
+      return false
+    case .handOver(let serve):
+      serve(descriptor)
       return false
     }
   }

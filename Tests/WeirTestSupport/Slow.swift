@@ -7,3 +7,8 @@ extension Trait where Self == ConditionTrait {
     .disabled(if: ProcessInfo.processInfo.environment["WEIR_TEST_QUICK"] != nil, "it takes seconds")
   }
 }
+
+/// Tests that move as many bytes as is promised with `script/test --large`, else as many as a machine has time for.
+package enum LargeForm {
+  package static let isWanted = ProcessInfo.processInfo.environment["WEIR_TEST_LARGE"] != nil
+}

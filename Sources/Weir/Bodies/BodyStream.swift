@@ -23,7 +23,7 @@ struct BodyStream {
     case later(reads: Bool)
   }
 
-  private static let pieceSize = 64 << 10
+  static let pieceSize = 64 << 10
 
   /// Whether reading has begun; the stream can't return to its beginning after that.
   private(set) var hasBegun = false
@@ -55,6 +55,8 @@ struct BodyStream {
   }
 
   private mutating func wait() -> Supply {
+    // What was sent is not kept while the next bytes are made.
+    (last, taken) = (.bytes([]), 0)
     defer { isReading = true }
     hasBegun = true
     return .later(reads: !isReading)

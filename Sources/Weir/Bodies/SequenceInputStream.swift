@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// An asynchronous sequence of chunks of bytes as the body of a request: of an upload, or a URL request's `httpBodyStream`.
+/// An asynchronous sequence of chunks of bytes as a request's body: of an upload, or a URL request's `httpBodyStream`.
 ///
 /// A chunk is asked for when the one before has been given to the connection, so that no more than one is held. The
 /// sequence is iterated over once, in tasks that are cancelled when the request ends. Like any stream, it is passed on
@@ -17,12 +17,19 @@ public final class SequenceInputStream: InputStream {
   /// - Parameters:
   ///   - sequence: It is iterated over once.
   ///   - length: The number of its bytes, which the request announces. If the sequence gives fewer or more, the request
-  ///     fails, before a byte too many is sent. The last bytes are sent once it is known that none follow. Nil: the body
-  ///     is sent in chunks, unless the request has a `Content-Length`.
+  ///     fails, before a byte too many is sent. The last bytes are sent once it is known that none follow. 0: the
+  ///     sequence is asked for nothing. Nil: the body is sent in chunks, unless the request has a `Content-Length`.
   public init<Body: AsyncSequence & Sendable>(_ sequence: Body, length: Int64? = nil)
   where Body.Element: Collection<UInt8> {
-    self.length = length.map { max(0, $0) }
-    reader = SequenceReader(SequenceSource(sequence, length: self.length))
+    self.length = length
+    reader = SequenceReader(SequenceSource(sequence, length: length))
+    super.init(data: Data())
+  }
+
+  /// Compresses another one's bytes while they are sent.
+  init(_ plain: SequenceInputStream, _ coding: RequestCoding) throws {
+    length = nil
+    reader = SequenceReader(try CompressedSource(plain.reader, coding))
     super.init(data: Data())
   }
 
@@ -47,55 +54,82 @@ public final class SequenceInputStream: InputStream {
 
 /// Pulls the pieces of a sequence, one at a time.
 final class SequenceReader: Sendable {
+  typealias Completion = @Sendable (BodyStream.Piece) -> Void
+
+  /// The answer when no more can be read although the sequence has not ended.
+  static let isUnusable = BodyStream.Piece.failed(
+    "it was closed, or something else reads it", .requestBodyStreamExhausted)
+
   private let state: Mutex<State>
 
   private struct State {
     /// Nil once the sequence has ended, or is of no use any more.
     var source: (any BodySource)?
+    /// The closure that waits for a piece, and the task that gets it. The task may outlive the wait for it: a sequence
+    /// need not heed that it is cancelled.
+    var waiting: Completion?
     var pulling: Task<Void, Never>?
     var status = InputStream.Status.notOpen
     var failure: (any Error)?
     /// Bytes for a reader that takes fewer than there are.
     var rest: ArraySlice<UInt8> = []
+
+    mutating func endWait() -> Completion? {
+      defer { (waiting, pulling) = (nil, nil) }
+      return waiting
+    }
   }
 
-  fileprivate init(_ source: any BodySource) {
+  init(_ source: any BodySource) {
     state = Mutex(State(source: source))
   }
 
   var status: InputStream.Status { state.withLock { $0.status } }
   var failure: (any Error)? { state.withLock { $0.failure } }
 
-  func open() { state.withLock { if $0.status == .notOpen { $0.status = .open } } }
+  /// False: it was opened or closed before.
+  @discardableResult
+  func open() -> Bool {
+    state.withLock { state in
+      guard state.status == .notOpen else { return false }
+      state.status = .open
+      return true
+    }
+  }
 
-  func close() { over(.closed, nil) }
+  /// Answers what waits, cancels its task, and lets go of the sequence.
+  func close() { over(.closed, nil)?(Self.isUnusable) }
 
   /// Calls back with the next bytes. Called again only after that.
-  func next(_ completion: @escaping @Sendable (BodyStream.Piece) -> Void) {
+  func next(_ completion: @escaping Completion) {
     open()
-    guard let source = state.withLock({ $0.source }) else { return completion(.end) }
-    let task = Task { [self] in
-      let piece = await source.next()
-      note(piece)
-      completion(piece)
+    let (source, isAtEnd) = state.withLock { state in
+      guard state.waiting == nil, let source = state.source else {
+        return (nil as (any BodySource)?, state.status == .atEnd)
+      }
+      state.waiting = completion
+      return (source, false)
     }
+    guard let source else { return completion(isAtEnd ? .end : Self.isUnusable) }
+    let task = Task { [self] in take(await source.next()) }
     let isClosed = state.withLock { state in
-      state.pulling = task
+      if state.waiting != nil { state.pulling = task }
       return state.status == .closed
     }
     if isClosed { task.cancel() }
   }
 
-  /// Waits for the next bytes, and copies as many as there is room for. 0: the sequence has ended; -1: it has failed.
+  /// Waits for the next bytes, and copies as many as there is room for. 0: the sequence has ended; -1: it has failed,
+  /// or is closed.
   func read(into buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
     var bytes = state.withLock { $0.rest }
     if bytes.isEmpty {
-      guard case .bytes(let next) = waitForNext() else { return failure == nil ? 0 : -1 }
+      guard case .bytes(let next) = waitForNext() else { return status == .atEnd ? 0 : -1 }
       bytes = next[...]
     }
     let count = min(buffer.count, bytes.count)
     _ = buffer.update(fromContentsOf: bytes.prefix(count))
-    state.withLock { $0.rest = bytes.dropFirst(count) }
+    state.withLock { $0.rest = count < bytes.count ? bytes.dropFirst(count) : [] }
     return count
   }
 
@@ -115,80 +149,40 @@ final class SequenceReader: Sendable {
     let semaphore = DispatchSemaphore(value: 0)
   }
 
-  /// The sequence is let go of once it has given its last bytes.
-  private func note(_ piece: BodyStream.Piece) {
-    switch piece {
-    case .bytes: break
-    case .end: over(.atEnd, nil)
-    case .failed(let text, let code): over(.error, URLError(code, userInfo: [NSLocalizedDescriptionKey: text]))
-    case .broken(let error): over(.error, error)
-    }
+  /// Passes a piece on, unless nothing waits for it any more. The sequence is let go of once it has given its last
+  /// bytes.
+  private func take(_ piece: BodyStream.Piece) {
+    let completion =
+      switch piece {
+      case .bytes: state.withLock { $0.endWait() }
+      case .end: over(.atEnd, nil)
+      case .failed(let text, let code): over(.error, URLError(code, userInfo: [NSLocalizedDescriptionKey: text]))
+      case .broken(let error): over(.error, error)
+      }
+    completion?(piece)
   }
 
-  /// The sequence is the caller's, and is released outside the lock.
-  private func over(_ status: InputStream.Status, _ failure: (any Error)?) {
-    let (source, pulling) = state.withLock { state in
-      defer { (state.source, state.pulling) = (nil, nil) }
+  /// Returns what still waits for a piece. The sequence is the caller's, and is released outside the lock.
+  private func over(_ status: InputStream.Status, _ failure: (any Error)?) -> Completion? {
+    let (source, pulling, completion) = state.withLock { state in
       if state.status != .closed { (state.status, state.failure) = (status, failure) }
-      return (state.source, state.pulling)
+      defer { (state.source, state.pulling, state.rest) = (nil, nil, []) }
+      return (state.source, state.pulling, state.endWait())
     }
-    if status == .closed { pulling?.cancel() }
-    withExtendedLifetime(source) {}
-  }
-}
-
-/// Gives the pieces of a body one after another.
-private protocol BodySource: AnyObject, Sendable {
-  func next() async -> BodyStream.Piece
-}
-
-/// The pieces of a sequence.
-///
-/// `@unchecked Sendable`: one call of `next()` at a time uses the iterator.
-private final class SequenceSource<Body: AsyncSequence & Sendable>: BodySource, @unchecked Sendable
-where Body.Element: Collection<UInt8> {
-  private var iterator: Body.AsyncIterator
-  private let length: Int64?
-  private var count: Int64 = 0
-  private var isOver = false
-
-  init(_ sequence: Body, length: Int64?) {
-    iterator = sequence.makeAsyncIterator()
-    self.length = length
-  }
-
-  func next() async -> BodyStream.Piece {
-    if isOver { return .end }
-    do {
-      guard let chunk = try await pull() else {
-        guard let length, count < length else { return .end }
-        return .failed("it has ended after \(count) of \(length) bytes", .requestBodyStreamExhausted)
-      }
-      count += Int64(chunk.count)
-      guard let length, count >= length else { return .bytes(chunk) }
-      // The receiver takes the body for complete with its last byte, so nothing can be told after that.
-      guard count == length, try await pull() == nil else {
-        return .failed("it gives more than \(length) bytes", .requestBodyStreamExhausted)
-      }
-      isOver = true
-      return .bytes(chunk)
-    } catch {
-      return .broken(error)
+    if status == .closed {
+      pulling?.cancel()
+      source?.close()
     }
-  }
-
-  /// The next chunk that is not empty.
-  private func pull() async throws -> [UInt8]? {
-    while let chunk = try await iterator.next() {
-      if !chunk.isEmpty { return [UInt8](chunk) }
-    }
-    return nil
+    return completion
   }
 }
 
 extension InputStream {
-  /// The length that a request with this stream as its body announces; nil means that the body ends where the stream ends.
+  /// The length that a request with this stream as its body announces; nil means that the body ends where the stream
+  /// ends.
   func length(in hop: HopRequest) -> Int64? {
-    (self as? SequenceInputStream)?.length ?? BodyStream.length(of: hop)
+    // A negative one fails when the sequence is asked for bytes, which it is not for a body that is announced as empty.
+    guard let length = (self as? SequenceInputStream)?.length else { return BodyStream.length(of: hop) }
+    return length < 0 ? nil : length
   }
 }

@@ -177,7 +177,8 @@ struct SequenceUploadTests {
     #expect(server.headLines().contains("Content-Encoding: gzip"))
     let failing = Chunks(chunks: [[65]], error: TestError(number: 7))
     let error = await session.upload(stream: failing, to: server.url).serializingData().response.error
-    #expect(error?.urlErrorCode == .requestBodyStreamExhausted)
+    #expect(error?.isCreateUploadableError == true)
+    #expect(error?.underlyingError as? TestError == TestError(number: 7))
   }
 }
 

@@ -126,7 +126,7 @@ extension TaskRunner {
       return .failed
     case .later(let reads)?:
       if !hasBegun { announceBodyStream() }
-      if reads { readBodyStream() }
+      if reads { readBodyStream(begins: !hasBegun) }
       return .pause
     case nil: return .failed
     }
@@ -138,12 +138,17 @@ extension TaskRunner {
     pipeline.monitors.request(upload, didProvideInputStream: stream)
   }
 
-  private func readBodyStream() {
+  private func readBodyStream(begins: Bool) {
     guard let (stream, lane, _) = pipeline.bodyStream else { return }
     if let sequence = stream as? SequenceInputStream {
-      return sequence.reader.next { [request, task, hopRequest = hop.request] piece in
+      let arrived: SequenceReader.Completion = { [request, task, hopRequest = hop.request] piece in
         request.onTask(task) { $0.bodyStreamRead(piece, for: hopRequest) }
       }
+      // Another request may have been given the same stream, and have begun to read it meanwhile.
+      guard !begins || sequence.reader.open() else {
+        return request.context.loop.post { arrived(SequenceReader.isUnusable) }
+      }
+      return sequence.reader.next(arrived)
     }
     // The stream itself is not Sendable; the wrapper is, as only one thread at a time uses the stream.
     let source = UploadRequest.Uploadable.stream(stream)

@@ -117,7 +117,13 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
     withExtendedLifetime(former) {}
   }
 
-  override func settled() { removeFiles() }
+  override func settled() {
+    removeFiles()
+    // A sequence of which nothing was asked is let go of as well; its producer may wait for that.
+    for case .stream(let stream as SequenceInputStream)? in [uploadable, upload as? Uploadable] {
+      if stream.streamStatus == .notOpen { stream.close() }
+    }
+  }
 
   /// Sets the body of the attempt that begins.
   func begin(with body: UploadBody) {

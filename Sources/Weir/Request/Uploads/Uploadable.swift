@@ -96,7 +96,13 @@ final class MultipartUpload: UploadConvertible {
 /// Makes bodies that are compressed while they are sent.
 enum CodedUpload {
   static func stream(_ plain: InputStream, _ coding: RequestCoding) -> InputStream {
-    (try? CompressedInputStream(plain, coding)) ?? FailedStream()
+    let stream: InputStream? =
+      if let sequence = plain as? SequenceInputStream {
+        try? SequenceInputStream(sequence, coding)
+      } else {
+        try? CompressedInputStream(plain, coding)
+      }
+    return stream ?? FailedStream()
   }
 
   /// The stream for the case that zlib had no memory.
