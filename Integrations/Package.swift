@@ -53,7 +53,7 @@ let package = Package(
     .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.5.0"),
     // For the services of the documentation alone: a package that uses a bridge doesn't fetch them.
     .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.0.0"),
-    .package(url: "https://github.com/vapor/vapor.git", from: "4.100.0"),
+    .package(url: "https://github.com/vapor/vapor.git", from: "4.109.0"),
   ],
   targets: bridges + [
     service(

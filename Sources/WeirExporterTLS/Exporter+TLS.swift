@@ -6,7 +6,7 @@ extension Exporter.Options {
   ///
   /// ```swift
   /// var options = Exporter.Options()
-  /// try options.useTLS(certificate: "/etc/prices/tls.crt", key: "/etc/prices/tls.key")
+  /// try options.useTLS(certificate: "/etc/prices/tls.crt", key: "/etc/prices/tls.key") { print("The page's TLS: \($0)") }
   /// let exporter = try Exporter(listenAddress: ":9464", options: options).start()
   /// ```
   ///
@@ -21,8 +21,7 @@ extension Exporter.Options {
   ///     read before stays in force.
   /// - Throws: ``ExporterError`` with ``ExporterError/Code/invalidTLS``.
   public mutating func useTLS(
-    certificate: String, key: String, clientCA: String? = nil,
-    onProblem: @escaping @Sendable (String) -> Void = { _ in }
+    certificate: String, key: String, clientCA: String? = nil, onProblem: @escaping @Sendable (String) -> Void
   ) throws(ExporterError) {
     let files = TLSFiles(certificates: [TLSFiles.Pair(certificate: certificate, key: key)], clientCA: clientCA)
     do throws(TLSFilesProblem) {

@@ -94,7 +94,7 @@ struct ExporterTLSTests {
   @Test func filesThatMakeNoTLS() throws {
     var options = Exporter.Options()
     let error = #expect(throws: ExporterError.self) {
-      try options.useTLS(certificate: certificate, key: "\(directory.path)/none")
+      try options.useTLS(certificate: certificate, key: "\(directory.path)/none") { _ in }
     }
     #expect(error?.code == .invalidTLS)
     #expect(

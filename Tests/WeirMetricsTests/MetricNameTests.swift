@@ -26,15 +26,17 @@ import Testing
   @Test func instruments() throws {
     let registry = Registry(ownMetrics: false)
     try registry.counter(MetricName(normalizing: "a.b", kind: .counter), help: "", labels: [:]).increment()
-    try registry.gauge(MetricName(normalizing: "c.d"), help: "", labels: [:]).set(1)
-    try registry.histogram(MetricName(normalizing: "e.f", unit: "seconds"), help: "", labels: [:]).observe(1)
+    try registry.gauge(MetricName(normalizing: "c.d", kind: .gauge), help: "", labels: [:]).set(1)
+    try registry.histogram(MetricName(normalizing: "e.f", kind: .histogram, unit: "seconds"), help: "", labels: [:]).observe(1)
     #expect(registry.metrics.map(\.name) == ["a_b_total", "c_d", "e_f_seconds"])
   }
 
   /// Two names that become one are refused, with both of them.
   @Test func collisions() throws {
     let registry = Registry()
-    let (first, second) = (MetricName(normalizing: "db.pool.size"), MetricName(normalizing: "db.pool_size"))
+    let (first, second) = (
+      MetricName(normalizing: "db.pool.size", kind: .gauge), MetricName(normalizing: "db.pool_size", kind: .gauge)
+    )
     try registry.gauge(first, help: "", labels: [:]).set(1)
     let clash = RegistryError.nameClash(metric: "db.pool_size", name: "db_pool_size", owner: "db.pool.size")
     #expect(throws: clash) { try registry.gauge(second, help: "", labels: [:]) }
@@ -46,12 +48,12 @@ import Testing
       try registry.gauge("db_pool_size", help: "", labels: "x")
     }
     try registry.gauge(first, help: "", labels: ["x": "1"]).set(1)
-    _ = try registry.histogram(MetricName(normalizing: "db.pool"), help: "", labels: [:])
+    _ = try registry.histogram(MetricName(normalizing: "db.pool", kind: .histogram), help: "", labels: [:])
     #expect(throws: RegistryError.nameClash(metric: "db.pool.count", name: "db_pool_count", owner: "db.pool")) {
-      try registry.gauge(MetricName(normalizing: "db.pool.count"), help: "", labels: [:])
+      try registry.gauge(MetricName(normalizing: "db.pool.count", kind: .gauge), help: "", labels: [:])
     }
     #expect(throws: RegistryError.invalidName(metric: "é")) {
-      try registry.gauge(MetricName(normalizing: "é"), help: "", labels: [:])
+      try registry.gauge(MetricName(normalizing: "é", kind: .gauge), help: "", labels: [:])
     }
     #expect(registry.text().contains("weir_metrics_registration_errors_total{reason=\"name_clash\"} 4\n"))
   }

@@ -302,7 +302,7 @@ struct Swift5ClientTests {
   @Test func serves() async throws {
     let server = try ScriptedServer(.answering(okResponse("fine")))
     var configuration = SessionConfiguration.server
-    configuration.timeouts = Timeouts(total: .seconds(20), silence: .seconds(5))
+    configuration.timeouts.total = .seconds(20)
     let heard = Heard()
     let monitor = heard.monitor()
     let session = Session(configuration: configuration, eventMonitors: [monitor])

@@ -21,7 +21,7 @@ PORTABLE = ("WeirHTTP", "WeirMetrics")
 EVERYWHERE = {"Swift", "Synchronization"}
 C_LIBRARIES = {"Glibc", "Musl", "Darwin"}
 
-IMPORT = re.compile(r"^\s*(?:@\w+ +)*(?:[a-z]+ +)?import +(?:[a-z]+ +)?([A-Z_]\w*)")
+IMPORT = re.compile(r"^\s*(?:@\w+(?:\([^)]*\))? +)*(?:[a-z]+ +)?import +(?:[a-z]+ +)?([A-Za-z_]\w*)")
 NOISE = re.compile(r'/\*.*?\*/|//[^\n]*|(#*)"""\n.*?"""\1|("(?:\\.|[^"\\\n])*")', re.DOTALL)
 INTERPOLATION = re.compile(r"\\\(([^\n]*?)\)")
 DECLARATION = re.compile(

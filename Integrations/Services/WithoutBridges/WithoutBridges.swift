@@ -34,11 +34,9 @@ struct Outbound: Service {
   let session: Session
 
   func run() async throws {
-    try await cancelWhenGracefulShutdown { [exporter, session] in
-      async let page: Void = exporter.run()
-      await session.run()
-      try await page
-    }
+    await cancelWhenGracefulShutdown { [session] in await session.run() }
+    // Scrapes see the requests' ends.
+    await exporter.stop()
   }
 }
 

@@ -63,21 +63,27 @@ private struct Message: URLRequestConvertible {
     head.httpMethod = request.method.rawValue
     for field in request.headerFields { head.addValue(field.value, forHTTPHeaderField: field.name.rawName) }
     guard let body else { return }
-    if body.iterationBehavior == .multiple, case .known(0...Int64(Self.heldLength)) = body.length {
+    if body.iterationBehavior == .single {
+      // One stream for all attempts: those that don't take its first byte leave it to the next one.
+      head.httpBodyStream = Self.stream(body)
+    } else if case .known(0...Int64(Self.heldLength)) = body.length {
       head.httpBody = try await Data(collecting: body, upTo: Self.heldLength)
     } else {
       streamed = body
     }
   }
 
-  /// Called for each attempt. A body that may be iterated over only once has one attempt that takes it.
+  /// Called for each attempt.
   func asURLRequest() throws -> URLRequest {
     guard let streamed else { return head }
-    var length: Int64?
-    if case .known(let known) = streamed.length { length = known }
     var request = head
-    request.httpBodyStream = SequenceInputStream(streamed, length: length)
+    request.httpBodyStream = Self.stream(streamed)
     return request
+  }
+
+  private static func stream(_ body: HTTPBody) -> SequenceInputStream {
+    if case .known(let length) = body.length { return SequenceInputStream(body, length: length) }
+    return SequenceInputStream(body)
   }
 }
 

@@ -17,8 +17,13 @@ public struct SessionService: Service {
     self.gracePeriod = gracePeriod
   }
 
+  /// Cancellation, with which a group ends when another service failed, ends active requests at once.
   public func run() async throws {
-    await cancelWhenGracefulShutdown { [session, gracePeriod] in await session.run(gracePeriod: gracePeriod) }
+    await withTaskCancellationHandler {
+      await cancelWhenGracefulShutdown { [session, gracePeriod] in await session.run(gracePeriod: gracePeriod) }
+    } onCancel: {
+      session.invalidateAndCancel()
+    }
   }
 }
 

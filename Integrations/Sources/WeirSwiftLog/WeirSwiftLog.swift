@@ -20,7 +20,10 @@ extension Request {
   /// `Logger.current` is there from swift-log 1.14 on; with an older one, take the default out of this file.
   @discardableResult
   public func log(to logger: Logger = .current) -> Self {
-    eventMonitor(LoggingEventMonitor(logger: logger, queue: queueOfRequests))
+    var logger = logger
+    // The provider would look for the task where the lines are written, which is elsewhere.
+    for (name, value) in logger.metadataProvider?.get() ?? [:] { logger[metadataKey: name] = value }
+    return eventMonitor(LoggingEventMonitor(logger: logger, queue: queueOfRequests))
   }
 }
 

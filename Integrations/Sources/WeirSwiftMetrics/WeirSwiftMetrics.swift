@@ -91,7 +91,7 @@ public final class RegistryFactory: MetricsFactory {
     by register: (MetricName, _ help: String, _ labels: [String: String]) throws(RegistryError) -> Handler.Instrument
   ) -> Handler {
     let name = MetricName(normalizing: label, kind: kind, unit: unit)
-    let labels = Dictionary(dimensions.map { (MetricName(normalizing: $0).text, $1) }) { $1 }
+    let labels = Dictionary(dimensions.map { (Self.label($0), $1) }) { $1 }
     do throws(RegistryError) {
       return Handler(try register(name, "\(label), counted by swift-metrics.", labels), name, labels)
     } catch {
@@ -101,10 +101,15 @@ public final class RegistryFactory: MetricsFactory {
     }
   }
 
+  /// Names of labels have no colons.
+  private static func label(_ dimension: String) -> String {
+    MetricName(normalizing: dimension.replacing(":", with: "_"), kind: .gauge).text
+  }
+
   private func remove(_ handler: AnyObject) {
     guard let handler = handler as? Handler else { return }
     if case .nothing = handler.instrument { return }
-    registry.remove(handler.name.text, labels: handler.labels)
+    registry.remove(handler.name, labels: handler.labels)
   }
 }
 

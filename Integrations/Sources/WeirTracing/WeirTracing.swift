@@ -64,8 +64,12 @@ private final class AttemptSpans: RequestAdapter, InlineEventMonitor {
       return state.spans.values
     }
     for span in unsent {
-      span.attributes["error.type"] = outcome.rawValue
-      span.setStatus(SpanStatus(code: .error, message: "The attempt was not sent."))
+      // A response from the cache, or one that came in time after all, needs no attempt.
+      span.attributes["weir.outcome"] = "not_sent"
+      if outcome != .success {
+        span.attributes["error.type"] = outcome.rawValue
+        span.setStatus(SpanStatus(code: .error, message: "The attempt was not sent."))
+      }
       span.end()
     }
   }

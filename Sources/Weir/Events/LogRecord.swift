@@ -44,6 +44,8 @@ public struct LogRecord: Sendable, CustomStringConvertible {
   /// | `request_id` | ``Request/id``, which joins the records of a request |
   /// | `details` | the rest, as text on one line |
   public let metadata: [(name: String, value: String)]
+  /// The value of a fact; nil if it is not known.
+  public subscript(name: String) -> String? { metadata.first { $0.name == name }?.value }
   private let identifier: String?
   private let details: String
 

@@ -18,7 +18,7 @@ public final class LoggingEventMonitor: EventMonitor, UniformEventMonitor {
 
   /// - Parameters:
   ///   - queue: The queue on which records are made and passed on; nil means a private serial queue.
-  ///   - level: Events of less weight make no record, and above `trace` cost next to nothing.
+  ///   - level: Events of less weight make no record.
   ///   - record: Gets at most one record for each event, in the order of the events.
   @preconcurrency
   @_disfavoredOverload
@@ -40,7 +40,12 @@ public final class LoggingEventMonitor: EventMonitor, UniformEventMonitor {
 
   /// The groups that have events of the level.
   public var interests: EventInterests {
-    level == .trace ? .all : [.attempts, .records, .session, .resilience, .refreshes]
+    let ofAllLevels: EventInterests = [.attempts, .session, .resilience, .refreshes]
+    return switch level {
+    case .trace: .all
+    case .debug: ofAllLevels.union(.records)
+    case .info, .warning: ofAllLevels
+    }
   }
 
   func handle<Arguments: Sendable>(

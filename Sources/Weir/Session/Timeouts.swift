@@ -9,11 +9,8 @@ public struct Timeouts: Sendable, Hashable {
   /// The limit of one attempt, from when it goes on the wire until the final head of its response is there.
   public var attempt: Duration?
 
-  /// Makes limits. The defaults are those of a session: 7 days in all, 30 s to connect, 60 s of silence.
-  public init(
-    total: Duration? = .seconds(604_800), connect: Duration? = .seconds(30), silence: Duration? = .seconds(60),
-    attempt: Duration? = nil
-  ) {
+  /// Makes limits. To set one of a session and keep the others, write `configuration.timeouts.total = .seconds(5)`.
+  public init(total: Duration?, connect: Duration?, silence: Duration?, attempt: Duration? = nil) {
     self.total = total
     self.connect = connect
     self.silence = silence

@@ -75,18 +75,19 @@ final class SeriesStore: MetricFamily {
   /// Finds the series with labels as text; nil sends the caller to `resolve`, once their names were checked.
   @inline(__always)
   func find(_ labels: [String: String]) -> Series? {
+    var (hash, count) = (LabelHash(seed: seed), 0)
+    for (name, value) in labels where !value.isEmpty {
+      hash.add(name, value)
+      count &+= 1
+    }
     let full = isFull.load(ordering: .acquiring)
     guard let table = published.load(ordering: .acquiring) else {
-      return SoughtLabels.with(labels, seed: seed) { sought in
-        candidate(sought.hash.value).flatMap { sought.areLabels(of: $0) ? $0 : nil }
-      }
+      guard let candidate = candidate(hash.value), candidate.has(labels, count: count) else { return nil }
+      return candidate
     }
-    let (found, isOversized) = SoughtLabels.with(labels, seed: seed) { sought in
-      let found = table._withUnsafeGuaranteedRef { $0.first(sought.hash.value) { sought.areLabels(of: $0) } }
-      return (found, sought.hash.isOversized)
-    }
+    let found = table._withUnsafeGuaranteedRef { $0.first(hash.value) { $0.has(labels, count: count) } }
     if let found { return found }
-    return full && !isOversized && LabelSet.hasValidNames(labels) ? folded() : nil
+    return full && !hash.isOversized && LabelSet.hasValidNames(labels) ? folded() : nil
   }
 
   /// The series with this hash, where reading needs the lock. The values are compared after the lock is released: they

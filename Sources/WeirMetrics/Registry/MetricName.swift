@@ -24,7 +24,7 @@ public struct MetricName: Sendable, Hashable {
   ///   - kind: The metric's type. A counter's name ends in `_total`; no other part of it is `total`.
   ///   - unit: A unit as Prometheus writes it, such as `seconds`: the name ends in it (before `_total`) unless it
   ///     contains it already. None by default.
-  public init(normalizing source: String, kind: MetricKind = .gauge, unit: String? = nil) {
+  public init(normalizing source: String, kind: MetricKind, unit: String? = nil) {
     var parts = Self.parts(source)
     if let unit = unit.map({ Self.parts($0).joined(separator: "_") }), !unit.isEmpty, !parts.contains(unit) {
       parts.append(unit)

@@ -1,4 +1,5 @@
 /// Why a metric could not be registered. A failed registration changes nothing.
+@nonexhaustive
 public enum RegistryError: Error, Equatable, Sendable {
   /// The name is not `[a-zA-Z_:][a-zA-Z0-9_:]*`, or an info metric's name does not end in `_info`.
   case invalidName(metric: String)

@@ -12,7 +12,8 @@ struct TimeoutsTests {
   @Test("They read and set the configuration's seconds")
   func both() {
     var configuration = SessionConfiguration.default
-    #expect(configuration.timeouts == Timeouts())
+    #expect(
+      configuration.timeouts == Timeouts(total: .seconds(604_800), connect: .seconds(30), silence: .seconds(60)))
     configuration.timeouts = Timeouts(
       total: .seconds(10), connect: .milliseconds(1_500), silence: .seconds(5), attempt: .milliseconds(250))
     #expect(configuration.timeoutIntervalForResource == 10)
