@@ -6,6 +6,16 @@
 #define CURL_DISABLE_TYPECHECK 1
 #include <curl/curl.h>
 
+// What newer headers have. The library in the process may know it nevertheless; an older one refuses the options and
+// ignores the flag.
+#if LIBCURL_VERSION_NUM < 0x075700
+static const CURLoption CURLOPT_CA_CACHE_TIMEOUT = (CURLoption)(CURLOPTTYPE_LONG + 321);
+static const CURLoption CURLOPT_QUICK_EXIT = (CURLoption)(CURLOPTTYPE_LONG + 322);
+#endif
+#if LIBCURL_VERSION_NUM < 0x075800
+#define CURLU_PUNYCODE (1 << 12)
+#endif
+
 // There is one setter per type of argument: `curl_easy_setopt` and `curl_multi_setopt` are variadic, so the type that
 // the caller passes matters.
 

@@ -14,6 +14,11 @@ extension EasyHandle {
     if let defect = RequestRules.defect(of: transfer.spec) {
       return TransferError(.invalidRequest, message: defect)
     }
+    // No rule of hosts would know the name: not the destination policy's behind a proxy, nor that of a host's pins.
+    guard CurlURL.isHostKnown(of: transfer.spec.url) else {
+      let text = "libcurl \(CurlLibrary.version) can't write the URL's host in ASCII; write it with xn--"
+      return TransferError(.curl, code: .malformedURL, message: text)
+    }
     if transfer.spec.opensTunnel, transfer.dialled == nil {
       return TransferError(.invalidRequest, message: "a tunnel needs a plain URL, and the engine of weir's own")
     }
@@ -72,7 +77,8 @@ extension EasyHandle {
     options.set(CURLOPT_PRIVATE, context)
     options.set(CURLOPT_ERRORBUFFER, UnsafeMutableRawPointer(errorText))
     options.set(CURLOPT_NOSIGNAL, 1)
-    options.set(CURLOPT_QUICK_EXIT, 1)
+    // Below 7.87 libcurl doesn't know the option, and a session that is closed waits for lookups that hang.
+    _ = weir_easy_set_long(easy, CURLOPT_QUICK_EXIT, 1)
     let version = engine.version(of: transfer.spec)
     options.set(CURLOPT_CONNECTTIMEOUT_MS, engine.connectTimeout(of: transfer.spec))
     options.set(CURLOPT_MAXAGE_CONN, engine.longestIdle)

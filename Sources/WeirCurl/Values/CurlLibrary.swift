@@ -33,6 +33,10 @@ package enum CurlLibrary {
       return ["OpenSSL", "LibreSSL", "BoringSSL", "AWS-LC", "quictls"].contains { text.hasPrefix($0) }
     } ?? false
 
+  /// Below 7.85 a connection of `CURLOPT_CONNECT_ONLY` outlives its handle, and libcurl closes its descriptor some time
+  /// later, when that may be another's.
+  static let givesConnectionsAway = versionNumber >= 0x075500
+
   /// libcurl 7.88.1 switches to a second address when the first has not answered in time, but then waits for no event
   /// and no timeout, so that it does not even open the new socket. 8.14.1 does not have this defect.
   static let forgetsNextAddress = versionNumber < 0x080100

@@ -14,6 +14,13 @@ package enum CurlURL {
     return part(CURLUPART_HOST, of: handle, UInt32(CURLU_PUNYCODE)) ?? part(CURLUPART_HOST, of: handle, 0)
   }
 
+  /// Whether `host(of:)` is what libcurl connects to. Of a host in other scripts that is unknown below 7.88, which has no
+  /// Punycode to offer before it connects, and without IDN support.
+  static func isHostKnown(of url: String) -> Bool {
+    guard url.utf8.contains(where: { $0 >= 0x80 || $0 == UInt8(ascii: "%") }) else { return true }
+    return host(of: url)?.utf8.allSatisfy { $0 < 0x80 } ?? true
+  }
+
   /// The parts of a URL of any scheme, decoded.
   struct Parts {
     /// In small letters.

@@ -41,9 +41,11 @@ package enum HTTPVersionChoice: Sendable, Hashable {
 package enum HTTP1EngineChoice: Sendable, Hashable {
   case own, libcurl
 
-  /// Our own, unless the environment has `WEIR_HTTP1_ENGINE=libcurl`.
+  /// Our own, unless the environment has `WEIR_HTTP1_ENGINE=libcurl`, or libcurl doesn't give away the connections that
+  /// it opens for others.
   package static let standard: Self =
-    getenv("WEIR_HTTP1_ENGINE").map { String(cString: $0) == "libcurl" } ?? false ? .libcurl : .own
+    !CurlLibrary.givesConnectionsAway || getenv("WEIR_HTTP1_ENGINE").map { String(cString: $0) == "libcurl" } ?? false
+    ? .libcurl : .own
 }
 
 /// A user name and password.
