@@ -27,7 +27,8 @@ import Testing
     let registry = Registry(ownMetrics: false)
     try registry.counter(MetricName(normalizing: "a.b", kind: .counter), help: "", labels: [:]).increment()
     try registry.gauge(MetricName(normalizing: "c.d", kind: .gauge), help: "", labels: [:]).set(1)
-    try registry.histogram(MetricName(normalizing: "e.f", kind: .histogram, unit: "seconds"), help: "", labels: [:]).observe(1)
+    try registry.histogram(MetricName(normalizing: "e.f", kind: .histogram, unit: "seconds"), help: "", labels: [:])
+      .observe(1)
     #expect(registry.metrics.map(\.name) == ["a_b_total", "c_d", "e_f_seconds"])
   }
 

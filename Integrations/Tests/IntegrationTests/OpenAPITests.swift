@@ -91,6 +91,29 @@ import WeirOpenAPI
     #expect(text.hasPrefix("cannot_connect_to_host: "), "\(text)")
   }
 
+  @Test("A body for one iteration is retried as long as no attempt has taken a byte of it")
+  func retries() async throws {
+    let server = try AnsweringServer(answer())
+    let attempts = Mutex(0)
+    // The first attempt goes nowhere.
+    let adapter = Adapter { request, _, completion in
+      var request = request
+      if attempts.withLock({ $0 += 1; return $0 }) == 1 { request.url = URL(string: "http://127.0.0.1:1/") }
+      completion(.success(request))
+    }
+    let policy = RetryPolicy(retryLimit: 1, exponentialBackoffScale: 0, retryableHTTPMethods: [.post])
+    let session = Session(interceptor: Interceptor(adapters: [adapter], retriers: [policy]))
+    let chunks = AsyncStream<ArraySlice<UInt8>> { continuation in
+      continuation.yield(ArraySlice("once".utf8))
+      continuation.finish()
+    }
+    let body = HTTPBody(chunks, length: .known(4), iterationBehavior: .single)
+    let (head, _) = try await WeirClientTransport(session).send(
+      request(.post), body: body, baseURL: url(server.url), operationID: "add")
+    #expect(head.status.code == 200 && attempts.withLock { $0 } == 2)
+    #expect(server.requests.first?.hasSuffix("once") == true)
+  }
+
   @Test("A response without a body has none")
   func noBody() async throws {
     let server = try AnsweringServer("HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")

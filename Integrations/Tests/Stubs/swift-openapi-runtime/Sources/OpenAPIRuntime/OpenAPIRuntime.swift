@@ -1,5 +1,6 @@
 public import Foundation
 public import HTTPTypes
+import Synchronization
 
 public enum IterationBehavior: Sendable { case single, multiple }
 
@@ -32,7 +33,19 @@ public final class HTTPBody: AsyncSequence, Sendable {
     self.init(chunks, length: .known(Int64(bytes.count)), iterationBehavior: .multiple)
   }
 
-  public func makeAsyncIterator() -> Iterator { make() }
+  /// A body that may be iterated over once throws at the first element of a second iterator.
+  public func makeAsyncIterator() -> Iterator {
+    let isFirst = iterators.wrappingAdd(1, ordering: .relaxed).oldValue == 0
+    return isFirst || iterationBehavior == .multiple ? make() : Iterator(Refusal())
+  }
+
+  private let iterators = Atomic(0)
+
+  private struct TooManyIterations: Error {}
+
+  private struct Refusal: AsyncIteratorProtocol {
+    func next() async throws -> ByteChunk? { throw TooManyIterations() }
+  }
 
   public struct Iterator: AsyncIteratorProtocol {
     private var produce: () async throws -> ByteChunk?
