@@ -26,6 +26,8 @@ import WeirTracing
       eventMonitors: [try MetricsMonitor(registry: exporter.registry)])
 
     let application = try await Application.make(environment)
+    // Longer than a request may take; by default Vapor ends them after 10 s.
+    application.http.server.configuration.shutdownTimeout = .seconds(35)
     application.middleware.use(TracingMiddleware())
     application.get("price", ":item") { request in
       let item = try request.parameters.require("item")

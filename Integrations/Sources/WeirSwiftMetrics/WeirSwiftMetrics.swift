@@ -91,7 +91,10 @@ public final class RegistryFactory: MetricsFactory {
     by register: (MetricName, _ help: String, _ labels: [String: String]) throws(RegistryError) -> Handler.Instrument
   ) -> Handler {
     let name = MetricName(normalizing: label, kind: kind, unit: unit)
-    let labels = Dictionary(dimensions.map { (Self.label($0), $1) }) { $1 }
+    // Names of labels have no colons.
+    let labels = Dictionary(
+      dimensions.map { (MetricName(normalizing: $0.replacing(":", with: "_"), kind: .gauge).text, $1) }
+    ) { $1 }
     do throws(RegistryError) {
       return Handler(try register(name, "\(label), counted by swift-metrics.", labels), name, labels)
     } catch {
@@ -99,11 +102,6 @@ public final class RegistryFactory: MetricsFactory {
       if isNew { problem(label, error) }
       return Handler(.nothing, name, labels)
     }
-  }
-
-  /// Names of labels have no colons.
-  private static func label(_ dimension: String) -> String {
-    MetricName(normalizing: dimension.replacing(":", with: "_"), kind: .gauge).text
   }
 
   private func remove(_ handler: AnyObject) {

@@ -35,6 +35,7 @@ final class KeptLines: Sendable {
     let kept: KeptLines
     var metadata: Logger.Metadata = [:]
     var logLevel = Logger.Level.trace
+    var metadataProvider: Logger.MetadataProvider? = Logger.MetadataProvider { ["place": "\(Place.name)"] }
 
     func log(event: LogEvent) {
       kept.keep(
@@ -49,6 +50,8 @@ final class KeptLines: Sendable {
     }
   }
 }
+
+enum Place { @TaskLocal static var name = "nowhere" }
 
 @Suite("swift-log") struct SwiftLogTests {
   @Test("A session's events have a name as the message, and facts as metadata")
@@ -72,11 +75,14 @@ final class KeptLines: Sendable {
     var logger = kept.logger(.debug)
     logger[metadataKey: "user"] = "7"
     let session = Session()
-    _ = try await withLogger(logger) { _ in
-      try await session.request(server.url).log().serializingData(emptyResponseCodes: [200]).value
+    _ = try await Place.$name.withValue("here") {
+      try await withLogger(logger) { _ in
+        try await session.request(server.url).log().serializingData(emptyResponseCodes: [200]).value
+      }
     }
     let lines = await kept.untilSettled()
     let line = try #require(lines.last)
+    #expect(line.metadata["place"] == "here", "what the provider knows is the caller's")
     #expect(line.level == .debug && line.metadata["user"] == "7" && line.metadata["request_id"] != nil)
     #expect(lines.allSatisfy { $0.level >= .debug })
   }

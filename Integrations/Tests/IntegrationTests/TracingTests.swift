@@ -1,3 +1,5 @@
+import Foundation
+import FoundationNetworking
 import Synchronization
 import Testing
 import Tracing
@@ -129,5 +131,20 @@ final class KeptSpan: Tracing.Span {
     _ = await request.serializingData().response
     let spans = tracer.spans(under: "unsent")
     #expect(spans.count == 1 && spans.allSatisfy { $0.state.ends == 1 && $0.state.status?.code == .error })
+  }
+
+  @Test("A response of the cache is no error, though no attempt was sent")
+  func cached() async throws {
+    let server = try AnsweringServer(answer("200 OK", "Cache-Control: max-age=600\r\n", "yes"))
+    var configuration = SessionConfiguration()
+    configuration.urlCache = URLCache(memoryCapacity: 1 << 20, diskCapacity: 0, diskPath: nil)
+    let session = Session(configuration: configuration)
+    for _ in 0..<2 {
+      let text = try await session.request(server.url).traced(in: place("cached")).serializingString().value
+      #expect(text == "yes")
+    }
+    let states = tracer.spans(under: "cached").map(\.state)
+    #expect(states.count == 2 && states.allSatisfy { $0.ends == 1 && $0.status == nil })
+    #expect(states.last?.attributes.get("weir.outcome") == .string("not_sent"))
   }
 }

@@ -60,6 +60,12 @@ struct Listings {
     return Session(configuration: configuration, interceptor: RetryPolicy.recommended())
   }
 
+  func ifUnsent() -> RetryPolicy {
+    RetryPolicy(
+      retryableHTTPMethods: [.post, .patch], retryableHTTPStatusCodes: [],
+      retryableURLErrorCodes: [.cannotConnectToHost, .cannotFindHost], jitter: .full, name: "unsent")
+  }
+
   func counting(_ count: @escaping @Sendable () -> Void) -> ClosureEventMonitor {
     let monitor = ClosureEventMonitor()
     monitor.requestDidFinish = { _ in count() }

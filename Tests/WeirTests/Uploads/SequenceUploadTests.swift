@@ -132,6 +132,31 @@ struct SequenceUploadTests {
     #expect(server.receivedText().components(separatedBy: "ABC").count == 3)
   }
 
+  @Test("One that no attempt has read serves the next", arguments: [HTTP1EngineChoice.own, .libcurl])
+  func unread(_ engine: HTTP1EngineChoice) async throws {
+    let server = try ScriptedServer(Script(.request, .send(okResponse("taken")), .awaitClose))
+    let targets = Turn(["http://127.0.0.1:1/", server.url])
+    let adapter = Adapter { urlRequest, _, completion in
+      var urlRequest = urlRequest
+      urlRequest.url = targets.next().flatMap(URL.init(string:))
+      completion(.success(urlRequest))
+    }
+    let policy = RetryPolicy(
+      exponentialBackoffScale: 0, retryableHTTPMethods: [.post], retryableHTTPStatusCodes: [],
+      retryableURLErrorCodes: [.cannotConnectToHost, .cannotFindHost])
+    let chunks = Chunks(chunks: [[65, 66]])
+    var streaming = try URLRequest(url: server.url, method: .post)
+    streaming.httpBodyStream = SequenceInputStream(chunks, length: 2)
+    let request = session(engine, Interceptor(adapters: [adapter], retriers: [policy])).streamRequest(streaming)
+    let response = try await request.streaming()
+    for try await _ in response.body {}
+    #expect(response.head.statusCode == 200)
+    #expect(request.retryCount == 1)
+    #expect(server.headLines().contains("Content-Length: 2"))
+    #expect(server.body() == [65, 66])
+    #expect(chunks.asked.entries == [0, 1])
+  }
+
   @Test("Chunks are asked for as the connection takes them", arguments: [HTTP1EngineChoice.own, .libcurl])
   func pace(_ engine: HTTP1EngineChoice) async throws {
     let gate = Gate()

@@ -20,6 +20,14 @@ public struct Logger: Sendable {
 
   public typealias Metadata = [String: MetadataValue]
 
+  public struct MetadataProvider: Sendable {
+    private let provide: @Sendable () -> Metadata
+    public init(_ provide: @escaping @Sendable () -> Metadata) { self.provide = provide }
+    public func get() -> Metadata { provide() }
+  }
+
+  public var metadataProvider: MetadataProvider? { handler.metadataProvider }
+
   @TaskLocal private static var ofTask = Logger(label: "", factory: { _ in Silent() })
 
   public let label: String
@@ -80,9 +88,15 @@ public protocol LogHandler: Sendable {
   subscript(metadataKey key: String) -> Logger.MetadataValue? { get set }
   var metadata: Logger.Metadata { get set }
   var logLevel: Logger.Level { get set }
+  var metadataProvider: Logger.MetadataProvider? { get set }
 }
 
 extension LogHandler {
+  public var metadataProvider: Logger.MetadataProvider? {
+    get { nil }
+    set {}
+  }
+
   public subscript(metadataKey key: String) -> Logger.MetadataValue? {
     get { metadata[key] }
     set { metadata[key] = newValue }
