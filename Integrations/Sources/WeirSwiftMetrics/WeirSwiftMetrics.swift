@@ -98,16 +98,14 @@ public final class RegistryFactory: MetricsFactory {
     do throws(RegistryError) {
       return Handler(try register(name, "\(label), counted by swift-metrics.", labels), name, labels)
     } catch {
-      let isNew = told.withLock { $0.count < Self.mostProblems && $0.insert(label).inserted }
-      if isNew { problem(label, error) }
+      if told.withLock({ $0.count < Self.mostProblems && $0.insert(label).inserted }) { problem(label, error) }
       return Handler(.nothing, name, labels)
     }
   }
 
   private func remove(_ handler: AnyObject) {
     guard let handler = handler as? Handler else { return }
-    if case .nothing = handler.instrument { return }
-    registry.remove(handler.name, labels: handler.labels)
+    if case .nothing = handler.instrument {} else { registry.remove(handler.name, labels: handler.labels) }
   }
 }
 

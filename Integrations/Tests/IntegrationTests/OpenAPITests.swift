@@ -98,7 +98,11 @@ import WeirOpenAPI
     // The first attempt goes nowhere.
     let adapter = Adapter { request, _, completion in
       var request = request
-      if attempts.withLock({ $0 += 1; return $0 }) == 1 { request.url = URL(string: "http://127.0.0.1:1/") }
+      let number = attempts.withLock { count in
+        count += 1
+        return count
+      }
+      if number == 1 { request.url = URL(string: "http://127.0.0.1:1/") }
       completion(.success(request))
     }
     let policy = RetryPolicy(retryLimit: 1, exponentialBackoffScale: 0, retryableHTTPMethods: [.post])

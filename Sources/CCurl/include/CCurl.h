@@ -6,7 +6,7 @@
 #define CURL_DISABLE_TYPECHECK 1
 #include <curl/curl.h>
 
-// What newer headers have. The library in the process may know it nevertheless; an older one refuses the options and
+// Names that newer headers have. The library in the process may know it nevertheless; an older one refuses the options and
 // ignores the flag.
 #if LIBCURL_VERSION_NUM < 0x075700
 static const CURLoption CURLOPT_CA_CACHE_TIMEOUT = (CURLoption)(CURLOPTTYPE_LONG + 321);

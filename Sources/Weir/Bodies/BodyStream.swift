@@ -55,7 +55,7 @@ struct BodyStream {
   }
 
   private mutating func wait() -> Supply {
-    // What was sent is not kept while the next bytes are made.
+    // Sent bytes are not kept while the next ones are made.
     (last, taken) = (.bytes([]), 0)
     defer { isReading = true }
     hasBegun = true

@@ -7,7 +7,7 @@ import WeirTransport
 /// The metric handles of a destination's requests with one operation, or without one: those of the families with a label
 /// `operation`.
 final class OperationMetrics: Sendable {
-  /// What all operations of the destination share.
+  /// The series that all operations of the destination share.
   let destination: DestinationMetrics
   /// Empty for requests without an operation.
   private let operation: String

@@ -52,7 +52,7 @@ struct SequenceMemoryTests {
     var producer = Producer(count: size / chunkSize, memory: memory)
     switch producing {
     case .faster: break
-    case .slower: producer.pause = .milliseconds(1)
+    case .slower: producer.pause = 0.001
     case .failing: (producer.count, producer.error) = (size / chunkSize / 2, TestError(number: 7))
     case .endless: producer.count = nil
     case .inLargeChunks:
@@ -187,7 +187,8 @@ struct SequenceMemoryTests {
   private struct Producer: AsyncSequence, Sendable {
     var count: Int?
     let memory: Memory?
-    var pause: Duration?
+    /// Seconds before each chunk.
+    var pause: Double?
     var error: TestError?
 
     struct AsyncIterator: AsyncIteratorProtocol {
@@ -196,7 +197,7 @@ struct SequenceMemoryTests {
 
       mutating func next() async throws -> [UInt8]? {
         producer.memory?.note()
-        if let pause = producer.pause { try await Task.sleep(for: pause) }
+        if let pause = producer.pause { try await letPass(pause) }
         guard made < producer.count ?? .max else {
           if let error = producer.error { throw error }
           return nil
