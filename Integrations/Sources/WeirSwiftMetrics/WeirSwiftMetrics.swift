@@ -119,15 +119,14 @@ private final class Handler: CounterHandler, FloatingPointCounterHandler, MeterH
   }
 
   let instrument: Instrument
-  let name: MetricName
-  let labels: [String: String]
+  let name: MetricName, labels: [String: String]
 
   init(_ instrument: Instrument, _ name: MetricName, _ labels: [String: String]) {
     (self.instrument, self.name, self.labels) = (instrument, name, labels)
   }
 
   func increment(by amount: Int64) {
-    if case .counter(let counter) = instrument { counter.increment(by: Int(amount)) }
+    if case .counter(let counter) = instrument { counter.increment(by: Int(clamping: amount)) }
   }
 
   func increment(by amount: Double) {
