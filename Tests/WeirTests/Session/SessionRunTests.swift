@@ -22,8 +22,9 @@ struct SessionRunTests {
     let server = try ScriptedServer(Script(.request, .wait(gate), .send(okResponse("fine")), .awaitClose))
     let (session, task, run) = try await Self.running(server, gracePeriod: .seconds(600))
     run.cancel()
+    // Until then they are refused by a port that nobody listens at.
     try await eventually("it takes no more requests") {
-      await session.request(server.url).serializingData().response.error?.isSessionInvalidatedError == true
+      await session.request("http://127.0.0.1:1/").serializingData().response.error?.isSessionInvalidatedError == true
     }
     gate.open()
     #expect(await task.response.value == "fine")
