@@ -44,8 +44,8 @@ extension TaskRunner {
 
   /// Passes the response on, if the request wants it so once its validators have accepted the head.
   func passOn(_ response: LazyHTTPResponse) {
-    let validators = request.judgesHead ? request.fields.withLock { $0.validators } : []
-    guard !validators.isEmpty else { return show(response) }
+    guard request.judgesHead, case let validators = request.fields.withLock({ $0.validators }), !validators.isEmpty
+    else { return show(response) }
     hold(.verdict)
     let input = ValidationInput(request: request, response: response)
     context.onRootQueue { [request, task] in
