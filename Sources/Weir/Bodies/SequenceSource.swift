@@ -16,7 +16,7 @@ where Body.Element: Collection<UInt8> {
   private var iterator: Body.AsyncIterator?
   private let length: Int64?
   private var count: Int64 = 0
-  /// What is left of a chunk that is given in pieces.
+  /// The rest of a chunk that is given in pieces.
   private var rest: Body.Element.SubSequence?
 
   init(_ sequence: Body, length: Int64?) {
@@ -81,7 +81,7 @@ final class CompressedSource: BodySource, @unchecked Sendable {
   private let deflater: Deflater
   private var hasBegun = false
   private var isAtEnd = false
-  /// What is left of a plain chunk.
+  /// The rest of a plain chunk.
   private var rest: ArraySlice<UInt8> = []
 
   init(_ plain: SequenceReader, _ coding: RequestCoding) throws {

@@ -44,8 +44,6 @@ public struct LogRecord: Sendable, CustomStringConvertible {
   /// | `request_id` | ``Request/id``, which joins the records of a request |
   /// | `details` | the rest, as text on one line |
   public let metadata: [(name: String, value: String)]
-  /// The value of a fact; nil if it is not known.
-  public subscript(name: String) -> String? { metadata.first { $0.name == name }?.value }
   private let identifier: String?
   private let details: String
 
@@ -69,6 +67,9 @@ public struct LogRecord: Sendable, CustomStringConvertible {
     ]
     metadata = facts.compactMap { name, value in value.map { (name, $0) } }
   }
+
+  /// The value of a fact; nil if it is not known.
+  public subscript(name: String) -> String? { metadata.first { $0.name == name }?.value }
 
   /// One line: the event's name, the first digits of the request's identifier, and the details.
   public var description: String {

@@ -72,6 +72,8 @@ final class DestinationIndex: Sendable {
 
   /// Removes the metrics and series of operations, but for those of which requests are under way. Returns these.
   func forget(operations names: [String]) -> [String] {
+    // Mostly there are none, and this is asked for each page.
+    if names.isEmpty { return [] }
     let all = all
     let used = names.filter { name in all.contains { $0.uses(name) } }
     let gone = names.filter { !used.contains($0) }

@@ -10,19 +10,7 @@ import WeirTestSupport
 
 @Suite("Streams: the head of a response first", .timeLimit(.minutes(1)))
 struct StreamedResponseTests {
-  /// The sessions of a test, which live as long as it runs.
-  private let sessions = Journal<Session>()
-
-  private func session(
-    _ engine: HTTP1EngineChoice = .standard, _ interceptor: (any RequestInterceptor)? = nil,
-    rootQueue: DispatchQueue? = nil
-  ) -> Session {
-    var configuration = SessionConfiguration.default
-    configuration.http1Engine = engine
-    let session = Session(configuration: configuration, rootQueue: rootQueue, interceptor: interceptor)
-    sessions.append(session)
-    return session
-  }
+  private let session = KeptSessions()
 
   private static func text(_ body: StreamedResponse.Body) async throws -> String {
     var data = Data()

@@ -11,18 +11,7 @@ import WeirTestSupport
 struct SequenceEdgeTests {
   private static let chunked: Script = Script(.head, .chunkedBody, .send(okResponse("taken")), .awaitClose)
 
-  /// The sessions of a test, which live as long as it runs.
-  private let sessions = Journal<Session>()
-
-  private func session(
-    _ engine: HTTP1EngineChoice = .standard, _ interceptor: (any RequestInterceptor)? = nil
-  ) -> Session {
-    var configuration = SessionConfiguration.default
-    configuration.http1Engine = engine
-    let session = Session(configuration: configuration, interceptor: interceptor)
-    sessions.append(session)
-    return session
-  }
+  private let session = KeptSessions()
 
   /// Chunks that a closure makes. `gone` opens when its last iterator is released.
   private struct Made<Chunk: Collection<UInt8> & Sendable>: AsyncSequence, Sendable {
