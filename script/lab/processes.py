@@ -3,8 +3,9 @@ standard output, obey the lines of standard input, and end with it."""
 
 import asyncio
 import ctypes
+import fcntl
 import json
-import random
+import os
 import shutil
 import signal
 import socket
@@ -187,9 +188,25 @@ class Place:
         self.started = []
 
 
+PORTS = range(10_000, 32_000)
+"""Below those that the system gives to connections, which begin at 32768."""
+
+
+def next_number() -> int:
+    """Counts on in the file that this user's tests in Swift share (LoopbackPort), so that none of them is given the same port."""
+    file = os.open(f"/tmp/weir-test-ports.{os.getuid()}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        number = int.from_bytes(os.pread(file, 8, 0), "little") + 1 & 0xFFFF_FFFF
+        os.pwrite(file, number.to_bytes(8, "little"), 0)
+        return number
+    finally:
+        os.close(file)
+
+
 def free_port() -> int:
-    """A port below those that the system gives to connections, which begin at 32768."""
-    for port in random.sample(range(20000, 32000), 100):
+    for _ in PORTS:
+        port = PORTS[next_number() % len(PORTS)]
         with socket.socket() as listener:
             try:
                 listener.bind(("127.0.0.1", port))
