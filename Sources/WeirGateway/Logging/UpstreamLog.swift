@@ -7,6 +7,7 @@ final class UpstreamLog: Sendable {
   private let log: Logger
   /// The length of a window in seconds.
   private let window: Double
+  /// Those of which something is to be said. Others are forgotten at once, as clients of a forward proxy name ever new ones.
   private let upstreams = Mutex<[Destination: UpstreamNotes]>([:])
 
   init(_ log: Logger, window: Double) {
@@ -28,6 +29,9 @@ final class UpstreamLog: Sendable {
     @unknown default: break
     }
   }
+
+  /// The number of upstreams of which something is to be said.
+  var count: Int { upstreams.withLock { $0.count } }
 
   /// Writes what was counted in windows that have ended. Returns the time at which the next window ends.
   func windowsEnded(at now: MonotonicTime) -> MonotonicTime? {
@@ -56,7 +60,11 @@ final class UpstreamLog: Sendable {
   /// Notes an event of an upstream, and writes the lines that are due.
   func note(_ upstream: Destination, _ event: (inout UpstreamNotes) -> [UpstreamNotes.Line]) {
     guard log.level <= .warn else { return }
-    let lines = upstreams.withLock { event(&$0[upstream, default: UpstreamNotes(length: window)]) }
+    let lines = upstreams.withLock { upstreams in
+      var notes = upstreams[upstream] ?? UpstreamNotes(length: window)
+      defer { upstreams[upstream] = notes.isEmpty ? nil : notes }
+      return event(&notes)
+    }
     for line in lines { write(line, upstream) }
   }
 

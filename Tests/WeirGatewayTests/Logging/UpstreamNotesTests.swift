@@ -40,6 +40,22 @@ import WeirIO
     -> OverloadReport
   { report(.silent, used: 30, offered, 0, shed: shed, silence: silence) }
 
+  /// Each destination with load control reports once a second, and a forward proxy has as many as its clients name.
+  @Test func theLogForgetsUpstreamsOfWhichNothingIsToBeSaid() {
+    let log = UpstreamLog(Logger(level: .warn, format: .logfmt) { _ in }, window: 10)
+    for number in 1...100 {
+      let upstream = Destination(scheme: "http", host: "h\(number)", port: 80)
+      log.note(upstream) { $0.report(Self.report(5, 5), at: MonotonicTime(nanoseconds: 1_000_000_000)) }
+    }
+    #expect(log.count == 0)
+    let upstream = Destination(scheme: "http", host: "h", port: 80)
+    log.note(upstream) { $0.limited(at: MonotonicTime(nanoseconds: 1_000_000_000)) }
+    log.note(upstream) { $0.report(Self.report(5, 5), at: MonotonicTime(nanoseconds: 2_000_000_000)) }
+    #expect(log.count == 1)
+    #expect(log.windowsEnded(at: MonotonicTime(nanoseconds: 12_000_000_000)) == nil)
+    #expect(log.count == 0)
+  }
+
   @Test func theFirstGiveUpHasALineAtOnceAndTheOthersACountPerWindow() {
     run([
       .isEmpty(true), .next(nil),
