@@ -130,6 +130,28 @@ import WeirTestSupport
     #expect(eventually { rig.gateway.count("timeout") == 1 && rig.failed == 1 })
   }
 
+  /// The stream breaks before its head has left, so that another attempt takes its place: with all that a stream has, and
+  /// with the time of the request until its own head.
+  @Test(arguments: [true, false]) func aHeadThatIsTakenBack(answers: Bool) throws {
+    let broken = Script(.head, .send(Self.head(Self.events) + "no chunk\r\n"), .awaitClose)
+    let whole = Script(
+      .head, .send(Self.head(Self.events) + Self.chunk(Self.first)), .wait(gate),
+      .send(Self.chunk(Self.second) + "0\r\n\r\n"), .awaitClose)
+    let rig = try Rig(ScriptedServer(broken, answers ? whole : Script(.awaitClose))) { $0.retry.limit = 1 }
+    guard answers else {
+      let client = try rig.gateway.client()
+      client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+      #expect(client.response()?.status == 504)
+      return
+    }
+    let client = try listen(rig.gateway)
+    try rig.letTheTimeoutPass()
+    gate.open()
+    let rest = Self.chunk(Self.second) + "0\r\n\r\n"
+    #expect(read(rest.utf8.count, from: client) == rest)
+    #expect(eventually { rig.gateway.count("success") == 1 })
+  }
+
   @Test func aHeadThatNeverComesIsATimeout() throws {
     let rig = try Rig(ScriptedServer(Script(.awaitClose))) { $0.streaming = true }
     let client = try rig.gateway.client()
