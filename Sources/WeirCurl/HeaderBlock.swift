@@ -15,6 +15,13 @@ package struct HeaderBlock: Sendable {
   package private(set) var count = 0
   /// The line of the Host field in `bytes`; empty if there is none.
   package private(set) var hostLine: Range<Int> = 0..<0
+  /// The value in that line; empty without it.
+  package var hostValue: Range<Int> {
+    hostLine.isEmpty ? hostLine : hostLine.lowerBound + Self.hostName..<hostLine.upperBound - 2
+  }
+
+  /// The length of `Host: `.
+  private static let hostName = 6
   /// Why the lines can't be sent; a transfer with them fails. Nil if they can.
   package private(set) var defect: String?
   private(set) var noted = NotedFields()
@@ -130,6 +137,13 @@ package struct HeaderBlock: Sendable {
           value: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(value).drop { $0.isBlank }))
       }
     }
+  }
+
+  /// The fields without those of a name, which is in lower case.
+  package func leavingOut(_ name: StaticString) -> HeaderBlock {
+    var block = HeaderBlock(reservingBytes: Self.usualSize)
+    forEach { if !$0.spells(name) { block.append(name: $0, value: $1) } }
+    return block
   }
 
   /// Calls `body` with name and value of each field.

@@ -38,7 +38,7 @@ package final class TransferEngine {
   /// Counts the turns in which there was something to do.
   var turn: UInt64 = 0
   /// Whether a call into libcurl is under way.
-  var isInside = false
+  @exclusivity(unchecked) var isInside = false
   var isClosed = false
   var isFlushScheduled = false
 

@@ -3,6 +3,12 @@
 package struct FieldLine: Hashable, Sendable {
   @usableFromInline package let name: Range<Int>
   @usableFromInline package let value: Range<Int>
+
+  @inlinable
+  init(name: Range<Int>, value: Range<Int>) {
+    self.name = name
+    self.value = value
+  }
 }
 
 // Tolerant reading, for the recipient of responses, which must accept imperfect heads.
@@ -113,6 +119,11 @@ package struct FieldLines: Sequence, IteratorProtocol {
   @inlinable
   package mutating func next() -> FieldLine? {
     while position < head.count {
+      if let base = head.baseAddress, let field = UsualField(base, from: position, before: head.count) {
+        defer { position = field.lineEnd }
+        return FieldLine(
+          name: position..<field.colon, value: head.trimmed(field.colon + 1..<field.valueEnd, of: { $0 == .space }))
+      }
       let line = position..<endOfLine
       position = line.upperBound
       if let field = FieldLine(head, in: line) { return field }

@@ -32,6 +32,15 @@ extension UnsafeRawBufferPointer {
     return index < range.upperBound
   }
 
+  /// Whether these are at least eight octets, and all of them letters and hyphens.
+  @inlinable @inline(__always)
+  var hasOnlyLettersAndHyphens: Bool {
+    guard let base = baseAddress, count >= 8 else { return false }
+    var index = 0
+    while index < count &- 8, OctetWord(base, at: index).othersThanLettersAndHyphens == 0 { index &+= 8 }
+    return index >= count &- 8 && OctetWord(base, at: count &- 8).othersThanLettersAndHyphens == 0
+  }
+
   /// Whether the octets begin with `text`, which is in lower case, ignoring the case of letters.
   @inlinable
   package func begins(with text: StaticString) -> Bool {
@@ -75,6 +84,12 @@ extension UnsafeRawPointer {
         break
       }
       index &+= 8
+    }
+    if index < end, index > end &- 8, end &- start >= 8,
+      OctetWord(self, at: end &- 8).othersThanLettersAndHyphens == 0
+    {
+      // The rest, with octets before it that are such ones.
+      return end
     }
     while index < end, self[index] != .colon, OctetSet.token.contains(self[index]) { index &+= 1 }
     return index

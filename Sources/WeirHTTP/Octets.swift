@@ -63,7 +63,9 @@ extension UnsafeRawBufferPointer {
 
   /// Whether a field name has only letters, digits and hyphens, as all names have that have a meaning here.
   @inlinable
-  package var isPlainName: Bool { allSatisfy { $0.isLetterOrDigit || $0 == UInt8(ascii: "-") } }
+  package var isPlainName: Bool {
+    hasOnlyLettersAndHyphens || allSatisfy { $0.isLetterOrDigit || $0 == UInt8(ascii: "-") }
+  }
 
   /// Whether the octets begin with `text`.
   @inlinable
@@ -174,16 +176,38 @@ extension [UInt8] {
     field name: UnsafeRawBufferPointer, _ separator: StaticString, _ value: UnsafeRawBufferPointer, _ end: StaticString
   ) {
     let count = name.count + separator.utf8CodeUnitCount + value.count + end.utf8CodeUnitCount
+    append(atMost: count) { place in
+      place.put(name)
+      place.put(separator)
+      place.put(value)
+      place.put(end)
+    }
+  }
+
+  /// Appends what `write` puts at the place that it gets, where there is room for `count` octets.
+  @inlinable @inline(__always)
+  package mutating func append(atMost count: Int, _ write: (_ place: inout UnsafeMutableRawPointer) -> Void) {
     append(addingCapacity: count) { output in
       output.withUnsafeMutableBufferPointer { buffer, initialized in
-        guard var place = UnsafeMutableRawPointer(buffer.baseAddress) else { return }
-        place.put(name)
-        place.put(separator)
-        place.put(value)
-        place.put(end)
-        initialized = count
+        guard let start = UnsafeMutableRawPointer(buffer.baseAddress) else { return }
+        var place = start
+        write(&place)
+        initialized = place - start
+        assert(initialized <= count)
       }
     }
+  }
+
+  /// Appends the magnitude of a number in decimal digits.
+  @inlinable
+  package mutating func append(decimal number: Int64) {
+    append(atMost: UnsafeMutableRawPointer.mostDigits) { $0.put(digitsOf: number.magnitude) }
+  }
+
+  /// Appends the magnitude of a number in lower-case hexadecimal digits, the form of chunk sizes.
+  @inlinable
+  package mutating func append(hexadecimal number: Int) {
+    append(atMost: UnsafeMutableRawPointer.mostDigits) { $0.put(digitsOf: UInt64(number.magnitude), base: 16) }
   }
 
   /// Copies the octets in one piece, unlike the method for any sequence.
@@ -225,5 +249,26 @@ extension UnsafeMutableRawPointer {
   package mutating func put(_ octet: UInt8) {
     storeBytes(of: octet, as: UInt8.self)
     self += 1
+  }
+
+  /// The most digits that ``put(digitsOf:base:)`` writes.
+  @inlinable package static var mostDigits: Int { 20 }
+
+  /// Writes the digits of a number, to the base 10 or 16, and moves on behind them.
+  @inlinable @inline(__always)
+  package mutating func put(digitsOf number: UInt64, base: UInt64 = 10) {
+    var digits = 1
+    var rest = number / base
+    while rest > 0 {
+      digits &+= 1
+      rest /= base
+    }
+    self += digits
+    rest = number
+    for index in 1...digits {
+      let digit = UInt8(truncatingIfNeeded: rest % base)
+      storeBytes(of: digit < 10 ? digit &+ 0x30 : digit &+ 0x57, toByteOffset: -index, as: UInt8.self)
+      rest /= base
+    }
   }
 }

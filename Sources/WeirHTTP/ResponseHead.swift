@@ -1,6 +1,7 @@
 /// The head of a response, as received: its bytes, the values of the status line, and access to its fields.
 ///
 /// The engine has checked its framing and unfolded its lines, but reading the fields does not rely on that.
+@usableFromInline
 package struct ResponseHead: Sendable {
   package let status: Int
   package let version: HTTPVersionNumber
@@ -10,7 +11,7 @@ package struct ResponseHead: Sendable {
   package let mayNameFields: Bool
   /// The bytes from the status line to the blank line, with line ends. libcurl writes HTTP/2 heads in the form of
   /// HTTP/1.
-  package let bytes: [UInt8]
+  @usableFromInline package let bytes: [UInt8]
 
   package init(
     status: Int, version: HTTPVersionNumber = .http1_1, isEncoded: Bool = false, mayNameFields: Bool = true,

@@ -47,13 +47,15 @@ extension HTTP1Connection {
 
   /// Sends the head, and the body with it if that is there and small.
   func sendHead(of transfer: HTTP1Transfer) {
-    let fields = transfer.headers.block
     engine.head.removeAll(keepingCapacity: engine.head.capacity <= HTTP1Engine.bufferSize)
     RequestHeadWriter.append(
       to: &engine.head, method: transfer.spec.method, target: transfer.target,
-      host: transfer.forwarded?.hostField ?? origin.hostField, fields: fields,
-      isWithoutExpect: transfer.upload.isRefusedConsent, upload: transfer.upload, upgrade: transfer.spec.upgrade,
-      proxyAuthorization: transfer.forwarded == nil ? nil : origin.key.proxy?.credential?.authorization)
+      host: transfer.forwarded?.hostField ?? origin.hostField,
+      fields: transfer.upload.isRefusedConsent
+        ? transfer.headers.block.leavingOut("expect") : transfer.headers.block,
+      isChunked: transfer.upload.isChunked, length: transfer.upload.isEmpty ? nil : transfer.upload.length,
+      upgrade: transfer.spec.upgrade ?? "",
+      proxyAuthorization: transfer.forwarded == nil ? [] : origin.key.proxy?.credential?.authorization ?? [])
     let headCount = engine.head.count
     if transfer.upload.expectsContinue {
       transfer.upload.awaitsContinue = true

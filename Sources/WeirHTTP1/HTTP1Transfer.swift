@@ -53,8 +53,8 @@ package final class HTTP1Transfer {
   @exclusivity(unchecked) var tally: TransferReport
   /// Whether anything of the request was handed to the system, on the present connection.
   @exclusivity(unchecked) var hasSent = false
-  /// The report on the connection that was opened for the transfer, if it was used.
-  @exclusivity(unchecked) var dialled: TransferReport?
+  /// Whether the connection was opened for the transfer, or could not be.
+  @exclusivity(unchecked) private var isDialled = false
 
   init(
     _ spec: consuming TransferSpec, at place: consuming RequestPlace, headers: PreparedHeaders,
@@ -70,7 +70,7 @@ package final class HTTP1Transfer {
     self.engine = engine
     origin = place.origin
     forwarded = place.forwarded
-    let target = self.spec.target.map { $0[...] } ?? place.target
+    let target = self.spec.target.map { Substring($0) } ?? place.target
     self.target = forwarded?.target(target) ?? target
   }
 
@@ -80,7 +80,22 @@ package final class HTTP1Transfer {
   }
 
   /// Whether the request was begun on a connection that had not been opened for it.
-  var isReused: Bool { times.ready != nil && dialled == nil }
+  var isReused: Bool { times.ready != nil && !isDialled }
+
+  /// Takes in what the opening of its connection has measured.
+  func dialled(_ report: TransferReport, isOpen: Bool) {
+    isDialled = true
+    tally.connectionsOpened = isOpen ? report.connectionsOpened : 0
+    tally.phases = report.phases
+    tally.peer = report.peer
+  }
+
+  private func forgetDial() {
+    isDialled = false
+    tally.connectionsOpened = 0
+    tally.phases = PhaseDurations()
+    tally.peer = nil
+  }
 
   /// Whether the transfer waits for its user, so that the peer is not to blame for the silence.
   var isHeldByUser: Bool {
@@ -148,11 +163,9 @@ extension HTTP1Transfer: TransferHandle {
     report.total = end.seconds(since: times.start)
     report.bytesSent = upload.sent
     report.isReusedConnection = isReused
-    if let dialled = dialled ?? opening?.report() {
-      // An attempt that failed has opened none.
-      report.connectionsOpened = times.ready == nil ? 0 : dialled.connectionsOpened
-      report.phases = dialled.phases
-      report.peer = dialled.peer
+    if !isDialled, let opening = opening?.report() {
+      report.phases = opening.phases
+      report.peer = opening.peer
     }
     times.add(to: &report.phases, until: end)
     return report
@@ -203,7 +216,7 @@ extension HTTP1Transfer {
     upload.startAgain()
     times.startAgain()
     hasSent = false
-    dialled = nil
+    forgetDial()
     engine.open(self, isFresh: true)
   }
 
@@ -255,9 +268,8 @@ struct Upload {
 
   /// - Parameter isForHead: Whether the method is HEAD, for which no body is sent.
   init(_ body: TransferBody, expectsContinue: Bool, isForHead: Bool) {
-    let body = isForHead ? .none : body
-    length = body.length
-    if case .none = body { isEmpty = true } else { isEmpty = false }
+    length = isForHead ? 0 : body.length
+    if case .none = body { isEmpty = true } else { isEmpty = isForHead }
     isComplete = length == 0
     self.expectsContinue = expectsContinue && !isComplete
   }

@@ -99,7 +99,7 @@ extension Opening: DialReceiver {
     guard let transfer, transfer.state == .connecting, transfer.failure == nil else {
       return connection.isUsable ? engine.release(connection) : engine.drop(connection)
     }
-    transfer.dialled = report
+    transfer.dialled(report, isOpen: true)
     engine.run(transfer, on: connection)
     origin.forgetServed()
   }
@@ -109,7 +109,7 @@ extension Opening: DialReceiver {
     guard let transfer = end() else { return }
     // Its time may have been nearly over when the transfer came, which gets a time of its own.
     if isInherited, transfer.failure == nil { return engine.dial(for: transfer) }
-    transfer.dialled = report
+    transfer.dialled(report, isOpen: false)
     transfer.failLater(error)
   }
 }

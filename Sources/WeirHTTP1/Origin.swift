@@ -100,6 +100,8 @@ struct OriginTable {
     let needsTunnel: Bool
     let origin: Origin
     let forwarded: ForwardedOrigin?
+    /// The last URL that led here, and its target: most requests have the URL of the one before.
+    @exclusivity(unchecked) private var last: (url: String, target: Substring) = ("", "")
 
     init(
       _ spelling: String, _ demands: Origin.Key, _ spec: TransferSpec, _ origin: Origin, _ forwarded: ForwardedOrigin?
@@ -110,6 +112,14 @@ struct OriginTable {
       needsTunnel = spec.needsTunnel
       self.origin = origin
       self.forwarded = forwarded
+    }
+
+    /// The request target of a URL; nil if it has another origin, or is not plain.
+    func target(of url: String) -> Substring? {
+      if url == last.url { return last.target }
+      guard let target = OriginTable.target(of: url, at: spelling) else { return nil }
+      last = (url, OriginTable.withPath(target))
+      return last.target
     }
 
     /// Whether a request to the same origin has the same demands.
@@ -145,8 +155,8 @@ struct OriginTable {
   /// Nil if the URL is not plain.
   mutating func find(_ spec: TransferSpec) -> RequestPlace? {
     let last = if let endpoint = spec.endpoint { lastByEndpoint[ObjectIdentifier(endpoint)] } else { last }
-    if let last, let target = Self.target(of: spec.url, at: last.spelling), last.fits(spec) {
-      return RequestPlace(origin: last.origin, forwarded: last.forwarded, target: Self.withPath(target))
+    if let last, let target = last.target(of: spec.url), last.fits(spec) {
+      return RequestPlace(origin: last.origin, forwarded: last.forwarded, target: target)
     }
     guard let url = RequestURL(spec.url) else { return nil }
     let place = place(of: url, spec)
@@ -187,7 +197,7 @@ struct OriginTable {
   }
 
   /// The target with a path, which no request is without.
-  private static func withPath(_ target: Substring) -> Substring {
+  fileprivate static func withPath(_ target: Substring) -> Substring {
     target.utf8.first == .slash ? target : "/" + target
   }
 
@@ -214,7 +224,7 @@ struct OriginTable {
   }
 
   /// The URL's path and query if it begins with this origin; nil if it does not, or is not plain.
-  private static func target(of url: String, at origin: String) -> Substring? {
+  fileprivate static func target(of url: String, at origin: String) -> Substring? {
     let octets = url.utf8
     let range = octets.withContiguousStorageIfAvailable { url in
       origin.utf8.withContiguousStorageIfAvailable { RequestURL.target(in: url, behind: $0) } ?? nil

@@ -94,9 +94,11 @@ package struct ResponseParser: Sendable {
   package var isChunked: Bool { framing.isChunked }
 
   /// The bytes of all heads and trailers so far, as received.
+  @inline(__always)
   package var headBytes: Int { finishedHeadBytes + heads.heldCount + chunks.trailerOctets }
 
   /// Whether the connection may serve another request once the response has ended (RFC 9112 §9.3).
+  @inline(__always)
   package var keepsAlive: Bool {
     guard isReusable, let version else { return false }
     // A chunked response of HTTP/1.0 has faulty framing (RFC 9112 §6.1).
@@ -129,6 +131,7 @@ package struct ResponseParser: Sendable {
     return .end
   }
 
+  @inline(__always)
   private var isReusable: Bool {
     guard status != 101 else { return false }
     // A 204 that announces a body (RFC 9110 §8.6, RFC 9112 §6.1) may be followed by one.

@@ -12,10 +12,11 @@ import WeirTestSupport
   ) -> String {
     let headers = PreparedHeaders(lines: lines)
     var bytes = Array(after.utf8)
+    let upload = Upload(body, expectsContinue: headers.expectsContinue, isForHead: method == "HEAD")
     RequestHeadWriter.append(
-      to: &bytes, method: method, target: target[...], host: Array("a.example".utf8), fields: headers.block,
-      isWithoutExpect: isWithoutExpect,
-      upload: Upload(body, expectsContinue: headers.expectsContinue, isForHead: method == "HEAD"))
+      to: &bytes, method: method, target: target[...], host: Array("a.example".utf8),
+      fields: isWithoutExpect ? headers.block.leavingOut("expect") : headers.block, isChunked: upload.isChunked,
+      length: upload.isEmpty ? nil : upload.length)
     return String(decoding: bytes, as: UTF8.self)
   }
 
@@ -28,8 +29,7 @@ import WeirTestSupport
     var bytes: [UInt8] = []
     RequestHeadWriter.append(
       to: &bytes, method: "GET", target: "/", host: Array("h".utf8), fields: PreparedHeaders(lines: ["A: 1"]).block,
-      isWithoutExpect: false, upload: Upload(.none, expectsContinue: false, isForHead: false), upgrade: "websocket, x/1"
-    )
+      upgrade: "websocket, x/1")
     #expect(
       String(decoding: bytes, as: UTF8.self)
         == "GET / HTTP/1.1\r\nHost: h\r\nConnection: upgrade\r\nUpgrade: websocket, x/1\r\nA: 1\r\n\r\n")
@@ -39,8 +39,7 @@ import WeirTestSupport
     var bytes: [UInt8] = []
     RequestHeadWriter.append(
       to: &bytes, method: "GET", target: "http://h/", host: Array("h".utf8),
-      fields: PreparedHeaders(lines: ["A: 1"]).block, isWithoutExpect: false,
-      upload: Upload(.none, expectsContinue: false, isForHead: false), proxyAuthorization: Array("Bearer x".utf8))
+      fields: PreparedHeaders(lines: ["A: 1"]).block, proxyAuthorization: Array("Bearer x".utf8))
     #expect(
       String(decoding: bytes, as: UTF8.self)
         == "GET http://h/ HTTP/1.1\r\nHost: h\r\nA: 1\r\nProxy-Authorization: Bearer x\r\n\r\n")
@@ -60,8 +59,7 @@ import WeirTestSupport
     let url = "http://a.example/b/c?d"
     var bytes: [UInt8] = []
     RequestHeadWriter.append(
-      to: &bytes, method: "GET", target: url.dropFirst(16), host: Array("h".utf8), fields: HeaderBlock(),
-      isWithoutExpect: false, upload: Upload(.none, expectsContinue: false, isForHead: false))
+      to: &bytes, method: "GET", target: url.dropFirst(16), host: Array("h".utf8), fields: HeaderBlock())
     #expect(String(decoding: bytes, as: UTF8.self) == "GET /b/c?d HTTP/1.1\r\nHost: h\r\n\r\n")
   }
 

@@ -154,7 +154,7 @@ package final class Dialler {
 
   /// The engine that also runs libcurl's own transfers.
   package let main: TransferEngine
-  private(set) var others: [TransferEngine] = []
+  @exclusivity(unchecked) private(set) var others: [TransferEngine] = []
 
   package init(_ main: TransferEngine) {
     self.main = main

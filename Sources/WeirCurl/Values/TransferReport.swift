@@ -94,7 +94,7 @@ package struct PhaseDurations: Sendable {
   }
 
   /// Visits the phases that happened, in order.
-  @inlinable package func forEach(_ body: (Phase, Double) -> Void) {
+  @inlinable @inline(__always) package func forEach(_ body: (Phase, Double) -> Void) {
     for index in seconds.indices where !seconds[index].isNaN {
       if let phase = Phase(rawValue: index) { body(phase, seconds[index]) }
     }

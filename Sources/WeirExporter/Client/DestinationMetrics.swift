@@ -99,13 +99,11 @@ final class DestinationMetrics: Sendable {
   ///   - trace: The request's trace, if it is sampled.
   ///   - span: The request's span, if it is recorded.
   func settled(outcome: RequestOutcome, seconds: Double, trace: TraceContext?, span: UInt64?) {
-    let duration =
-      switch outcome {
-      case .success: succeeded
-      case .cancelled: cancelled
-      default: failed
-      }
-    if let trace { duration.observe(seconds, trace, span: span) } else { duration.observe(seconds) }
+    switch outcome {
+    case .success: succeeded.observe(seconds, trace, span: span)
+    case .cancelled: cancelled.observe(seconds, trace, span: span)
+    default: failed.observe(seconds, trace, span: span)
+    }
   }
 
   /// Brings the counters of started requests up to date, and sets those in flight to the started less the settled, which

@@ -1,63 +1,46 @@
-import Synchronization
 import Weir
 import WeirCurl
 import WeirMetrics
 import WeirTransport
 
-/// A histogram whose series is made when it first observes something.
-final class LazyHistogram: Sendable {
-  /// The address of a retained `Series`, or 0. It isn't an `AtomicLazyReference`, which looks up generic types at each
-  /// load: 500 instructions.
-  private let address = Atomic<UInt>(0)
+/// A histogram whose series is made when it first observes something. A part of its owner and no object of its own, as every
+/// request has eight observations.
+struct LazyHistogram: ~Copyable, Sendable {
+  private let series = LazyReference<Series>()
   private let make: @Sendable () -> Histogram
 
   init(_ make: @escaping @Sendable () -> Histogram) {
     self.make = make
   }
 
-  deinit { reference(address.load(ordering: .acquiring))?.release() }
+  func observe(_ value: Double) { with { $0.observe(value) } }
 
-  func observe(_ value: Double) {
-    guard let known = reference(address.load(ordering: .acquiring)) else { return make { $0.observe(value) } }
-    known._withUnsafeGuaranteedRef { Histogram($0).observe(value) }
+  /// Observes a value of a request whose trace may be sampled.
+  func observe(_ value: Double, _ trace: TraceContext?, span: UInt64?) {
+    guard let trace else { return observe(value) }
+    with { $0.observe(value, trace: (trace.high, trace.low), span: span) }
   }
 
-  /// Observes a value of a trace that is sampled.
-  func observe(_ value: Double, _ trace: TraceContext, span: UInt64?) {
-    guard let known = reference(address.load(ordering: .acquiring)) else {
-      return make { $0.observe(value, trace: (trace.high, trace.low), span: span) }
-    }
-    known._withUnsafeGuaranteedRef { Histogram($0).observe(value, trace: (trace.high, trace.low), span: span) }
-  }
-
-  private func reference(_ address: UInt) -> Unmanaged<Series>? {
-    UnsafeRawPointer(bitPattern: address).map { .fromOpaque($0) }
-  }
-
-  /// Makes the series, and keeps the first one. Calls that race make the same series.
-  private func make(observing observe: (Histogram) -> Void) {
-    let histogram = make()
-    let made = Unmanaged.passRetained(histogram.series)
-    let isFirst = address.compareExchange(
-      expected: 0, desired: UInt(bitPattern: made.toOpaque()), ordering: .acquiringAndReleasing
-    ).exchanged
-    if !isFirst { made.release() }
-    observe(histogram)
+  /// Calls that race make the same series.
+  @inline(__always)
+  private func with(_ observe: (Histogram) -> Void) {
+    if !series.with({ observe(Histogram($0)) }) { observe(Histogram(series.storeIfNil(make().series))) }
   }
 }
 
 /// weir_phase_duration_seconds, one histogram per phase.
-struct PhaseHistograms: Sendable {
-  /// The histograms, indexed by the phases' raw values.
-  private let histograms: [LazyHistogram]
+struct PhaseHistograms: ~Copyable, Sendable {
+  /// Indexed by the phases' raw values.
+  private let histograms: InlineArray<9, LazyHistogram>
 
   init(_ histogram: @escaping @Sendable (Phase) -> Histogram) {
-    histograms = Phase.allCases.map { phase in LazyHistogram { histogram(phase) } }
+    histograms = InlineArray { index in
+      let phase = Phase.allCases[index]
+      return LazyHistogram { histogram(phase) }
+    }
   }
 
-  subscript(phase: Phase) -> LazyHistogram { histograms[phase.rawValue] }
+  func observe(_ phase: Phase, _ seconds: Double) { histograms[phase.rawValue].observe(seconds) }
 
-  func observe(_ durations: PhaseDurations) {
-    durations.forEach { phase, seconds in self[phase].observe(seconds) }
-  }
+  func observe(_ durations: PhaseDurations) { durations.forEach { observe($0, $1) } }
 }

@@ -191,7 +191,7 @@ extension MetricsMonitor: SharedTransportObserver {
     let operation = operation(of: exchange)
     let metrics = operation.destination
     metrics.attemptsPerRequest.observe(Double(end.attempts))
-    if let seconds = end.serialization { metrics.phases[.serialization].observe(seconds) }
+    if let seconds = end.serialization { metrics.phases.observe(.serialization, seconds) }
     if end.isDestinationsFault { metrics.requestsFailed.increment() }
     if recent.isOn { note(exchange, end) }
     operation.settled(

@@ -55,7 +55,7 @@ extension Forwarding {
   private func isJudged(_ verdict: Gatekeeper.Verdict, for access: RouteAccess) {
     if isOver { return }
     exchange.onAbort = nil
-    if follows(verdict, for: access) { start(method: exchange.head.method, exchange.head) }
+    if follows(verdict, for: access) { start(method: exchange.head.method) }
   }
 
   private func follows(_ verdict: Gatekeeper.Verdict, for access: RouteAccess) -> Bool {

@@ -22,7 +22,7 @@ extension Forwarding: ExchangeRun {
 
   private func makeAttempt(_ number: Int) -> Attempt {
     let attempt = Attempt(transport: plan.transport, exchange: self, number: number)
-    attempt.delegate = self
+    attempt.report(to: self)
     return attempt
   }
 

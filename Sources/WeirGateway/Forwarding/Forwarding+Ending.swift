@@ -218,9 +218,9 @@ extension Forwarding {
     guard request.maySendAgain,
       case .forward(let fields, _, _) = exchange.head.withAuthorityBytes({ self.fields($0, by: route) })
     else { return false }
-    let next = ExchangeAdmission(route.controls, state: plan.state(of: route), earnsRetryBudget: false)
-    next.priority = admission.priority
-    next.callerLeaves = admission.callerLeaves
+    let next = ExchangeAdmission(
+      route.controls, state: plan.state(of: route), earnsRetryBudget: false, priority: admission.priority,
+      callerLeaves: admission.callerLeaves)
     let verdict = next.verdict(
       on: .retry(after: 0, source: .backoff), canReplayBody: canReplayBody, deadline: tally.deadline,
       at: now)

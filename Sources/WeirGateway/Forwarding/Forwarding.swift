@@ -60,7 +60,6 @@ final class Forwarding {
   @exclusivity(unchecked) var user: [UInt8]?
   /// The version of TLS that the client speaks, for the access log.
   @exclusivity(unchecked) var tlsVersion: String?
-  private let deadlineTimer = LoopTimer()
   private(set) lazy var delayTimer = LoopTimer()
   private(set) lazy var hedgeTimer = LoopTimer()
 
@@ -108,19 +107,18 @@ final class Forwarding {
 
   /// Forwards or answers the request of an exchange.
   static func start(_ exchange: Exchange, from context: ListenerContext, plan: ActivePlan) {
-    let head = exchange.head
-    let method = head.method
+    let method = exchange.head.method
     let forwarding = Forwarding(exchange, from: context, method: method, plan: plan)
     plan.began(forwarding.knownMethod, isSecure: context.isSecure)
-    forwarding.start(method: method, head)
+    forwarding.start(method: method)
   }
 
-  func start(method name: String, _ head: RequestHead) {
+  func start(method name: String) {
     guard isAllowed(by: context.clients), makesTunnels(name) else { return }
-    let bodyLength = head.bodyLength
-    head.withAuthorityBytes { authority in
+    let bodyLength = exchange.head.bodyLength
+    exchange.head.withAuthorityBytes { authority in
       if !context.serves(authority, exchange) { return answer(.misdirected, as: .refused) }
-      switch decision(authority, name) {
+      switch decision(authority) {
       case .noRoute: answer(.noRoute, as: .unrouted)
       case .badTarget(let reason): answer(.badTarget(reason), as: .refused)
       case .redirect(let index, let location):
@@ -168,13 +166,11 @@ final class Forwarding {
     context.reportedClient(of: exchange).map { Array("\($0)".utf8) } ?? plan.text(of: exchange.peer)
   }
 
-  private func decision(_ authority: UnsafeRawBufferPointer, _ method: String) -> RouteTable.Decision {
-    exchange.head.withTargetBytes { target in
-      method.withOctets { method in
-        plan.plan.table.decide(
-          method: method.bindMemory(to: UInt8.self).span, host: authority.bindMemory(to: UInt8.self).span,
-          target: target.bindMemory(to: UInt8.self).span, fields: exchange.head.fields, from: self)
-      }
+  private func decision(_ authority: UnsafeRawBufferPointer) -> RouteTable.Decision {
+    exchange.head.withComponents { components in
+      plan.plan.table.decide(
+        method: components.method.bindMemory(to: UInt8.self).span, host: authority.bindMemory(to: UInt8.self).span,
+        target: components.target.bindMemory(to: UInt8.self).span, fields: exchange.head.fields, from: self)
     }
   }
 
@@ -196,9 +192,8 @@ final class Forwarding {
     guard takesTunnelPlace(request) else { return }
     outgoing = request
     admission = ExchangeAdmission(
-      request.route.controls, state: plan.state(of: request.route), earnsRetryBudget: request.retriesBefore == 0)
-    admission.priority = hints.urgency
-    if let seconds = hints.timeout { admission.callerLeaves = began.advanced(bySeconds: seconds) }
+      request.route.controls, state: plan.state(of: request.route), earnsRetryBudget: request.retriesBefore == 0,
+      priority: hints.urgency, callerLeaves: hints.timeout.map { began.advanced(bySeconds: $0) })
     machine.mayRetry = request.mayRetry
     exchange.onAbort = { [self] in clientLeft() }
     if case .none = request.body { begin() } else { takeBody(within: request.route.timeout) }
@@ -241,7 +236,7 @@ final class Forwarding {
   }
 
   func beginExchange(by route: RoutePlan) {
-    exchange.loop.schedule(deadlineTimer, at: tally.deadline, handler: self)
+    exchange.limit(to: tally.deadline) { [self] in deadlineIsOver() }
     if route.controls.pace != nil { admission.limitWaits(to: tally.deadline) }
     observer?.exchangeBegan(self)
     if !waitsForEndpoints(of: route) { perform(machine.begin()) }
@@ -297,7 +292,7 @@ final class Forwarding {
   }
 
   private func stopTimers() {
-    exchange.loop.cancel(deadlineTimer)
+    exchange.endLimit()
     stopsWaitingForEndpoints()
     if credential != nil { endCredentialWait() }
     if grantedReason != nil { stopWaiting(for: .retry) }
@@ -368,9 +363,7 @@ final class Forwarding {
 
 extension Forwarding: TimerHandler {
   func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
-    if timer === deadlineTimer {
-      deadlineIsOver()
-    } else if timer === body.timer {
+    if timer === body.timer {
       bodyTimeIsOver()
     } else if timer === hedgeTimer {
       hedgeIsDue()

@@ -128,7 +128,7 @@ final class OutgoingRequest {
       fields.append(contentsOf: secrets.block)
       return PreparedHeaders(fields)
     }
-    var block = announces ? fieldsWithoutRetries : fields
+    var block = announces ? fields.leavingOut("x-retry-attempt") : fields
     if announces {
       let number = String(min(retriesBefore + retries, AttemptHeader.maximum))
       block.append(name: AttemptHeader.standard.name, value: number)
@@ -143,14 +143,6 @@ final class OutgoingRequest {
     }
     if let secrets { block.append(contentsOf: secrets.block) }
     return PreparedHeaders(block)
-  }
-
-  private var fieldsWithoutRetries: HeaderBlock {
-    var block = HeaderBlock(reservingBytes: HeaderBlock.usualSize)
-    AttemptHeader.standard.name.withOctets { name in
-      fields.forEach { if !$0.equalsIgnoringCase(name) { block.append(name: $0, value: $1) } }
-    }
-    return block
   }
 }
 

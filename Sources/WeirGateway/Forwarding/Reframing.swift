@@ -25,6 +25,7 @@ struct Reframing: Equatable {
   mutating func note(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
     switch name.count {
     case 14 where name.spells("content-length"):
+      if length == nil, value.count <= 18, let only = value.decimal { return length = only }
       // Repeated fields may have been joined to a list on the way (RFC 9110 §8.6).
       for element in value.listElements { note(length: element.count <= 18 ? element.decimal : nil) }
     case 17 where name.spells("transfer-encoding"): hasTransferCoding = true

@@ -14,7 +14,7 @@ enum TargetRefusal: Error, Equatable {
 extension RequestedUpstream {
   /// The upstream that a request in absolute form names.
   func upstream(of head: RequestHead) throws(TargetRefusal) -> Upstream {
-    let isSecure = head.withTargetBytes { target in target.count > 5 && target.octets(0..<6).spells("https:") }
+    let isSecure = head.withComponents { $0.target.count > 5 && $0.target.octets(0..<6).spells("https:") }
     return try upstream(of: head.authority, isSecure: isSecure)
   }
 

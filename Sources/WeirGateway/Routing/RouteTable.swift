@@ -7,7 +7,7 @@ package import WeirTransport
 /// Routes that name the request's host are tried first, then those with a wildcard, from the longest to the shortest,
 /// then the routes without a host. In each group the order is that of ``RouteMatch/precedence(at:)``. Immutable, so
 /// every worker reads it without a lock.
-package struct RouteTable: Sendable {
+package final class RouteTable: Sendable {
   package enum Decision: Equatable, Sendable {
     /// `route` is an index into `routes`. The target has the request's own bytes, except for the path's prefix and
     /// normal form. It lacks the upstream's base path where the route has several upstreams
@@ -41,13 +41,11 @@ package struct RouteTable: Sendable {
   /// Decides about a request of a sender of whom nothing is known. For MeasureDecisions: the generic function is slower from
   /// another module, where it is not specialised.
   package func decide(_ head: RequestHead) -> Decision {
-    head.withTargetBytes { target in
-      head.withComponents { components in
-        decide(
-          method: components.method.bindMemory(to: UInt8.self).span,
-          host: components.authority.bindMemory(to: UInt8.self).span,
-          target: target.bindMemory(to: UInt8.self).span, fields: head.fields)
-      }
+    head.withComponents { components in
+      decide(
+        method: components.method.bindMemory(to: UInt8.self).span,
+        host: components.authority.bindMemory(to: UInt8.self).span,
+        target: components.target.bindMemory(to: UInt8.self).span, fields: head.fields)
     }
   }
 

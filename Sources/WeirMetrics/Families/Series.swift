@@ -27,7 +27,7 @@ public final class Series: Sendable {
   /// The labels, if they were given as text.
   let labelSet: LabelSet?
   let tally: FamilyTally
-  let exemplars = AtomicLazyReference<ExemplarStore>()
+  let exemplars = LazyReference<ExemplarStore>()
 
   /// - Parameters:
   ///   - bounds: Nil for a series without buckets.

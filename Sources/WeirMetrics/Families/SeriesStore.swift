@@ -15,7 +15,7 @@ final class SeriesStore: MetricFamily {
   @usableFromInline let published: Atomic<Unmanaged<ObjectTable<Series>>?>
   /// Set when the table has all label sets that it will ever have.
   @usableFromInline let isFull = Atomic<Bool>(false)
-  @usableFromInline let overflow = AtomicLazyReference<Series>()
+  @usableFromInline let overflow = LazyReference<Series>()
 
   private let state: Mutex<State>
   private let order = Mutex<[Series]>([])

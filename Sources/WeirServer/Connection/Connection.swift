@@ -126,6 +126,8 @@ extension Connection: EventHandler, TimerHandler {
 
   func timerFired(_ timer: LoopTimer, now: MonotonicTime) {
     if prelude != .none, now >= machine.deadline { return preludeTimedOut() }
+    if let exchange, now >= exchange.deadline { exchange.deadlinePassed() }
+    if isFinished { return }
     if let action = machine.timerFired(now: now) {
       server.noteTimeout(action)
       process(held: true, first: action)
@@ -307,7 +309,7 @@ extension Connection: EventHandler, TimerHandler {
   /// Arms the timer if it would fire too late. A timer that fires too early is armed anew at that time, which spares
   /// every request the work.
   func armTimer() {
-    let deadline = machine.deadline
+    let deadline = min(machine.deadline, exchange?.deadline ?? .distantFuture)
     guard deadline != .distantFuture, !timer.isArmed || deadline < timer.due else { return }
     server.loop.schedule(timer, at: deadline, handler: self)
   }

@@ -36,6 +36,10 @@ package final class Exchange {
   /// malformed. ``onAbort`` is called then.
   @exclusivity(unchecked) package private(set) var refusal: RequestRefusal?
 
+  /// When ``limit(to:_:)`` has its handler called; distant if it does not.
+  @exclusivity(unchecked) private(set) var deadline = MonotonicTime.distantFuture
+  @exclusivity(unchecked) private var onDeadline: (() -> Void)?
+
   /// Called when the response bytes that made `write` return false have been sent.
   @exclusivity(unchecked) package var onWritable: (() -> Void)?
 
@@ -64,6 +68,21 @@ package final class Exchange {
   package func forgetCallbacks() {
     onAbort = nil
     onWritable = nil
+  }
+
+  /// Calls `handler` at the deadline, unless the exchange has ended before. An earlier deadline counts no more. It is kept by
+  /// the connection's own timer, which costs a request nothing as long as that fires early enough.
+  package func limit(to deadline: MonotonicTime, _ handler: @escaping () -> Void) {
+    guard let connection else { return }
+    self.deadline = deadline
+    onDeadline = handler
+    if !connection.isProcessing { connection.armTimer() }
+  }
+
+  /// There is no deadline any more.
+  package func endLimit() {
+    deadline = .distantFuture
+    onDeadline = nil
   }
 
   /// The channel through which the request came; nil without one, and when the exchange has ended.
@@ -143,6 +162,12 @@ extension Exchange {
     callback?()
   }
 
+  func deadlinePassed() {
+    let callback = onDeadline
+    endLimit()
+    callback?()
+  }
+
   func noteWritable() {
     guard wantsWritable else { return }
     wantsWritable = false
@@ -154,6 +179,7 @@ extension Exchange {
     connection = nil
     responseState = .ended
     bodyReader = nil
+    endLimit()
     forgetCallbacks()
   }
 }

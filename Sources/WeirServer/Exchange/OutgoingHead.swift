@@ -47,79 +47,68 @@ struct OutgoingHead {
   func write(
     to output: inout [UInt8], fields: ResponseFields, date: [UInt8], keepsAlive: Bool, version: RequestHead.Version
   ) {
-    Self.writeStatusLine(status, to: &output)
-    if !fields.hasDate { output.append(contentsOf: date) }
-    output.append(contentsOf: fields.bytes)
-    switch framing {
-    case .length(let length):
-      output.append("Content-Length: ")
-      output.append(decimal: length)
-      output.append("\r\n")
-    case .chunked: output.append("Transfer-Encoding: chunked\r\n")
-    case .close, .absent: break
-    }
-    switch (version, keepsAlive) {
-    case (.http11, true): output.append(fields.hasUpgrade ? "Connection: upgrade\r\n\r\n" : "\r\n")
-    case (.http10, true):
-      output.append(fields.hasUpgrade ? "Connection: keep-alive, upgrade\r\n\r\n" : "Connection: keep-alive\r\n\r\n")
-    case (_, false):
-      output.append(fields.hasUpgrade ? "Connection: close, upgrade\r\n\r\n" : "Connection: close\r\n\r\n")
+    Self.write(status, fields, date: date, to: &output) { place in
+      switch framing {
+      case .length(let length):
+        place.put("Content-Length: ")
+        place.put(digitsOf: length.magnitude)
+        place.put("\r\n")
+      case .chunked: place.put("Transfer-Encoding: chunked\r\n")
+      case .close, .absent: break
+      }
+      switch (version, keepsAlive) {
+      case (.http11, true): if fields.hasUpgrade { place.put("Connection: upgrade\r\n") }
+      case (.http10, true):
+        place.put(fields.hasUpgrade ? "Connection: keep-alive, upgrade\r\n" : "Connection: keep-alive\r\n")
+      case (_, false): place.put(fields.hasUpgrade ? "Connection: close, upgrade\r\n" : "Connection: close\r\n")
+      }
     }
   }
 
   /// Writes the head of an interim response, which has no framing and says nothing of the connection (RFC 9110 §15.2).
   static func writeInterim(_ status: Int, _ fields: ResponseFields, to output: inout [UInt8]) {
-    writeStatusLine(status, to: &output)
-    output.append(contentsOf: fields.bytes)
-    output.append("\r\n")
+    write(status, fields, to: &output) { _ in }
   }
 
   /// Writes the head of a response that makes a tunnel. One to CONNECT says nothing of a body (RFC 9110 §9.3.6).
   static func writeTunnel(_ status: Int, _ fields: ResponseFields, to output: inout [UInt8]) {
-    writeStatusLine(status, to: &output)
-    output.append(contentsOf: fields.bytes)
-    output.append(status == 101 ? "Connection: upgrade\r\n\r\n" : "\r\n")
+    write(status, fields, to: &output) { if status == 101 { $0.put("Connection: upgrade\r\n") } }
+  }
+
+  /// The most octets of a head that are neither in its fields nor in Date: the status line and the server's own fields.
+  private static let mostAround = 192
+
+  /// Writes a head, with the fields that `own` puts behind the others.
+  ///
+  /// - Parameter date: The Date field, for a head that has none of its own.
+  @inline(__always)
+  private static func write(
+    _ status: Int, _ fields: ResponseFields, date: [UInt8] = [], to output: inout [UInt8],
+    own: (inout UnsafeMutableRawPointer) -> Void
+  ) {
+    output.append(atMost: fields.bytes.count + date.count + mostAround) { place in
+      putStatusLine(status, at: &place)
+      if !fields.hasDate { date.withUnsafeBytes { place.put($0) } }
+      fields.bytes.withUnsafeBytes { place.put($0) }
+      own(&place)
+      place.put("\r\n")
+    }
   }
 
   /// The status line says HTTP/1.1 whatever version the request had (RFC 9110 §2.5).
-  private static func writeStatusLine(_ status: Int, to output: inout [UInt8]) {
-    if status == 200 {
-      output.append("HTTP/1.1 200 OK\r\n")
-      return
-    }
-    output.append("HTTP/1.1 ")
-    output.append(decimal: Int64(status))
-    output.append(.space)
-    output.append(reasonPhrase(status))
-    output.append("\r\n")
+  private static func putStatusLine(_ status: Int, at place: inout UnsafeMutableRawPointer) {
+    if status == 200 { return place.put("HTTP/1.1 200 OK\r\n") }
+    place.put("HTTP/1.1 ")
+    place.put(digitsOf: UInt64(status.magnitude))
+    place.put(.space)
+    place.put(reasonPhrase(status))
+    place.put("\r\n")
   }
 }
 
 extension [UInt8] {
   mutating func append(_ text: StaticString) {
     text.withUTF8Buffer { append(contentsOf: $0) }
-  }
-
-  mutating func append(decimal number: Int64) {
-    let start = count
-    var rest = number.magnitude
-    repeat {
-      append(0x30 + UInt8(truncatingIfNeeded: rest % 10))
-      rest /= 10
-    } while rest > 0
-    self[start...].reverse()
-  }
-
-  /// Appends the number in lower-case hexadecimal, the form of chunk sizes.
-  mutating func append(hexadecimal number: Int) {
-    let start = count
-    var rest = number.magnitude
-    repeat {
-      let digit = UInt8(truncatingIfNeeded: rest & 15)
-      append(digit < 10 ? 0x30 + digit : 0x57 + digit)
-      rest >>= 4
-    } while rest > 0
-    self[start...].reverse()
   }
 }
 

@@ -60,7 +60,9 @@ struct HeadParser {
     _ input: Span<UInt8>, at position: inout Int, copied: inout Int
   ) throws(RequestRefusal) -> RequestHead? {
     if lineStart == held { try checkFirstOctet(of: input, at: position) }
-    while let lineFeed = input.firstIndex(of: .lineFeed, from: position) {
+    while true {
+      if lineStart >= held { try takeUsualFields(input, at: &position, offset: held - copied) }
+      guard let lineFeed = input.firstIndex(of: .lineFeed, from: position) else { break }
       let next = lineFeed + 1
       let lineEnd = held + next - copied
       try checkSize(upTo: lineEnd)
@@ -90,8 +92,30 @@ struct HeadParser {
 
   private var held: Int { head.fields.bytes.count }
 
+  /// Takes fields for as long as their lines are whole and have the usual form. All other lines are left to `take`, which
+  /// would read these in the same way.
+  ///
+  /// - Parameter offset: The offset in the head of the input's first octet.
+  private mutating func takeUsualFields(
+    _ input: Span<UInt8>, at position: inout Int, offset: Int
+  ) throws(RequestRefusal) {
+    guard case .fields(let start) = place else { return }
+    try input.withUnsafeBytes { (octets) throws(RequestRefusal) in
+      guard let base = octets.baseAddress else { return }
+      // Those that are too many are refused there.
+      let end = min(octets.count, start + limits.headerBytes - offset)
+      while let field = UsualField(base, from: position, before: end) {
+        let value = octets.trimmed(field.colon + 1..<field.valueEnd)
+        try takeField(name: position..<field.colon, value: value, in: octets, offset: offset)
+        position = field.lineEnd
+        lineStart = offset + position
+      }
+    }
+  }
+
   private mutating func begin() {
-    head.reset()
+    // The request line and the end of the head say all the rest anew.
+    head.fields.reset()
     framing = RequestFraming()
     place = .start
     lineStart = 0
@@ -146,10 +170,21 @@ struct HeadParser {
 
   private mutating func takeField(_ line: Span<UInt8>) throws(RequestRefusal) {
     let field = try Self.field(line)
+    try line.withUnsafeBytes { (line) throws(RequestRefusal) in
+      try takeField(name: field.name, value: field.value, in: line, offset: lineStart)
+    }
+  }
+
+  /// - Parameter offset: The offset in the head of the first of `octets`.
+  private mutating func takeField(
+    name: Range<Int>, value: Range<Int>, in octets: UnsafeRawBufferPointer, offset: Int
+  ) throws(RequestRefusal) {
     guard head.fields.count < limits.headerFields else { throw .headerTooLarge }
-    head.fields.append(name: located(field.name), value: located(field.value))
-    let place = lineStart + field.value.lowerBound..<lineStart + field.value.upperBound
-    try framing.take(name: line.extracting(field.name), value: line.extracting(field.value), at: place)
+    let place = offset + value.lowerBound..<offset + value.upperBound
+    head.fields.append(
+      name: ByteRange(offset + name.lowerBound..<offset + name.upperBound), value: ByteRange(place))
+    guard RequestFraming.mayConcern(nameOf: name.count) else { return }
+    try framing.take(name: octets.octets(name), value: octets.octets(value), at: place)
   }
 
   private static func field(_ line: Span<UInt8>) throws(RequestRefusal) -> FieldLine {

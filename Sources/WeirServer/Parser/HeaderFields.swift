@@ -2,16 +2,18 @@ import WeirHTTP
 
 /// The header fields of a request in the order received, stored as ranges of one byte buffer. Names compare without
 /// case.
+@usableFromInline
 package struct HeaderFields: Sendable {
   /// The request line and the fields, as received.
-  var bytes: [UInt8] = []
-  private var places: [Place] = []
+  @usableFromInline var bytes: [UInt8] = []
+  @usableFromInline private(set) var places: [Place] = []
   /// Whether a Connection field may name other fields.
   package internal(set) var mayNameFields = true
 
-  private struct Place {
-    var name: ByteRange
-    var value: ByteRange
+  @usableFromInline
+  struct Place: Sendable {
+    @usableFromInline var name: ByteRange
+    @usableFromInline var value: ByteRange
   }
 
   package var count: Int { places.count }
@@ -39,6 +41,7 @@ package struct HeaderFields: Sendable {
 
   /// Calls `body` with name and value of each field, without surrounding white space. The bytes are valid during the
   /// call.
+  @inlinable
   package func forEach(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void) {
     bytes.withUnsafeBytes { bytes in
       for place in places { body(place.name.slice(of: bytes), place.value.slice(of: bytes)) }
@@ -78,9 +81,10 @@ package struct HeaderFields: Sendable {
 }
 
 /// A range in a head's buffer.
+@usableFromInline
 struct ByteRange: Sendable {
-  private var first: UInt32
-  private var length: UInt32
+  @usableFromInline let first: UInt32
+  @usableFromInline let length: UInt32
 
   static let empty = ByteRange(0..<0)
 
@@ -93,7 +97,7 @@ struct ByteRange: Sendable {
   var count: Int { Int(length) }
   var isEmpty: Bool { length == 0 }
 
-  @inline(__always)
+  @inlinable @inline(__always)
   func slice(of bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(rebasing: bytes[Int(first)..<Int(first) + Int(length)])
   }

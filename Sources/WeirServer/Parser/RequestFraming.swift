@@ -16,9 +16,14 @@ struct RequestFraming {
   /// Whether Connection names other fields.
   private(set) var namesFields = false
 
+  /// Whether `take` may have something to say about a field with a name of so many octets.
+  static func mayConcern(nameOf count: Int) -> Bool {
+    count == 4 || count == 6 || count == 10 || count == 14 || count == 17
+  }
+
   /// Takes in the field `name: value`, if it matters here. `place` is the value's range in the head.
   mutating func take(
-    name: Span<UInt8>, value: Span<UInt8>, at place: Range<Int>
+    name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, at place: Range<Int>
   ) throws(RequestRefusal) {
     switch name.count {
     case 4 where name.spells("host"): try takeHost(value, at: place)
@@ -57,36 +62,36 @@ struct RequestFraming {
     !saysClose && (version == .http11 || saysKeepAlive)
   }
 
-  private mutating func takeHost(_ value: Span<UInt8>, at place: Range<Int>) throws(RequestRefusal) {
+  private mutating func takeHost(_ value: UnsafeRawBufferPointer, at place: Range<Int>) throws(RequestRefusal) {
     guard host == nil else { throw .badRequest("more than one Host field") }
-    guard Authority.isValid(value) else { throw .badRequest("the Host field is malformed") }
+    guard Authority.isValid(value.bindMemory(to: UInt8.self).span) else {
+      throw .badRequest("the Host field is malformed")
+    }
     host = place
   }
 
-  private mutating func takeExpectation(_ value: Span<UInt8>) throws(RequestRefusal) {
+  private mutating func takeExpectation(_ value: UnsafeRawBufferPointer) throws(RequestRefusal) {
     guard !expectsContinue else { throw .badRequest("more than one Expect field") }
     guard value.spells("100-continue") else { throw .expectation }
     expectsContinue = true
   }
 
-  private mutating func takeConnection(_ value: Span<UInt8>) {
-    value.withUnsafeBytes { value in
-      for option in value.listElements {
-        if option.spells("close") {
-          saysClose = true
-        } else if option.spells("keep-alive") {
-          saysKeepAlive = true
-        } else if !option.isEmpty {
-          namesFields = true
-        }
+  private mutating func takeConnection(_ value: UnsafeRawBufferPointer) {
+    for option in value.listElements {
+      if option.spells("close") {
+        saysClose = true
+      } else if option.spells("keep-alive") {
+        saysKeepAlive = true
+      } else if !option.isEmpty {
+        namesFields = true
       }
     }
   }
 
   /// RFC 9110 §8.6: only digits. Repetitions, which a recipient may accept if they agree, are refused.
-  private mutating func takeContentLength(_ value: Span<UInt8>) throws(RequestRefusal) {
+  private mutating func takeContentLength(_ value: UnsafeRawBufferPointer) throws(RequestRefusal) {
     guard contentLength == nil else { throw .badRequest("more than one Content-Length") }
-    guard let length = value.withUnsafeBytes({ $0.decimal }) else {
+    guard let length = value.decimal else {
       throw .badRequest("Content-Length is not a number")
     }
     guard length < .max else { throw .bodyTooLarge }
@@ -94,14 +99,12 @@ struct RequestFraming {
   }
 
   /// RFC 9112 §6.1, §6.3: `chunked` must come once and last, or the end of the body can't be known.
-  private mutating func takeCodings(_ value: Span<UInt8>) throws(RequestRefusal) {
+  private mutating func takeCodings(_ value: UnsafeRawBufferPointer) throws(RequestRefusal) {
     var isMisplaced = value.count == 0
     hasCodings = true
-    value.withUnsafeBytes { value in
-      for coding in value.listElements {
-        if isChunked { isMisplaced = true }
-        if coding.spells("chunked") { isChunked = true } else { hasOtherCodings = true }
-      }
+    for coding in value.listElements {
+      if isChunked { isMisplaced = true }
+      if coding.spells("chunked") { isChunked = true } else { hasOtherCodings = true }
     }
     if isMisplaced { throw .badRequest("the transfer coding chunked must come once, and last") }
   }

@@ -54,14 +54,11 @@ package struct RequestHead: Sendable {
     return withBytes(pathRange) { bytes in path.withOctets { $0.elementsEqual(bytes) } }
   }
 
-  /// Calls `body` with the target as received. The bytes are valid during the call.
-  package func withTargetBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-    withBytes(targetRange, body)
-  }
-
-  /// Method, path, query and authority of a request as octets: its derived components (RFC 9421 §2.2).
+  /// Method, target, path, query and authority of a request as octets: its derived components (RFC 9421 §2.2).
   package struct Components {
     package let method: UnsafeRawBufferPointer
+    /// As received.
+    package let target: UnsafeRawBufferPointer
     package let path: UnsafeRawBufferPointer
     /// Nil without a question mark.
     package let query: UnsafeRawBufferPointer?
@@ -75,7 +72,8 @@ package struct RequestHead: Sendable {
       let implied = UnsafeRawBufferPointer(start: slash.utf8Start, count: slash.utf8CodeUnitCount)
       return body(
         Components(
-          method: methodRange.slice(of: bytes), path: hasImpliedPath ? implied : pathRange.slice(of: bytes),
+          method: methodRange.slice(of: bytes), target: targetRange.slice(of: bytes),
+          path: hasImpliedPath ? implied : pathRange.slice(of: bytes),
           query: queryRange?.slice(of: bytes), authority: authorityRange.slice(of: bytes)))
     }
   }
@@ -83,14 +81,6 @@ package struct RequestHead: Sendable {
   /// Calls `body` with the bytes of `authority`.
   package func withAuthorityBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     withBytes(authorityRange, body)
-  }
-
-  mutating func reset() {
-    var fields = HeaderFields()
-    swap(&fields, &self.fields)
-    fields.reset()
-    self = RequestHead()
-    self.fields = fields
   }
 
   /// Releases the memory of a long head, since the connection may wait long for the next one.

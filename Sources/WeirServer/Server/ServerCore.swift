@@ -24,7 +24,7 @@ final class ServerCore {
   lazy var handshakes = Handshakes(on: loop)
   /// The buffer into which each connection receives its input; input that must stay is copied.
   let scratch: UnsafeMutableBufferPointer<UInt8>
-  var date = DateField()
+  @exclusivity(unchecked) var date = DateField()
   let onEvent: (@Sendable (ServerEvent) -> Void)?
   private var state = State.idle
   private var hasLeftListener = false

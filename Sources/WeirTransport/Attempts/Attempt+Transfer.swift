@@ -9,7 +9,7 @@ extension Attempt: TransferDelegate {
 
   package func transfer(_ transfer: any TransferHandle, didReceiveHead head: ResponseHead) -> Flow {
     guard !isLost, let delegate else { return .stop }
-    status = head.status
+    lastStatus = head.status
     costs.sums.contentEncoding = head.isEncoded ? head.value(forField: "Content-Encoding") : nil
     guard case .proceed = delegate.attempt(self, didReceiveHead: head), !isLost else { return .stop }
     return machine.reads ? .proceed : .pause

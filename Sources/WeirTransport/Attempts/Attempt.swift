@@ -16,10 +16,9 @@ package final class Attempt {
   @exclusivity(unchecked) var lease: SlotLease
   let admission: ExchangeAdmission
   @exclusivity(unchecked) package internal(set) var transfer: (any TransferHandle)?
-  /// Set before anything is asked of the attempt.
-  @exclusivity(unchecked) package var delegate: (any AttemptDelegate)?
-  /// The status of the last head; nil before there is one.
-  @exclusivity(unchecked) package internal(set) var status: Int?
+  /// Nil once the attempt has ended.
+  @exclusivity(unchecked) private(set) var delegate: (any AttemptDelegate)?
+  @exclusivity(unchecked) var lastStatus: Int?
   /// The pass that the circuit gave; nil without a circuit.
   @exclusivity(unchecked) var pass: Circuit.Pass?
   /// The turn by the destination's pace; nil without one.
@@ -63,7 +62,14 @@ package final class Attempt {
     lease = SlotLease(admission.state)
   }
 
+  /// Sets the delegate, before anything is asked of the attempt.
+  package func report(to delegate: any AttemptDelegate) { self.delegate = delegate }
+
   var controls: DestinationControls { admission.controls }
+
+  /// The status of the last head; nil before there is one. Stored under another name, since code in other modules checks
+  /// each access to a stored property.
+  package var status: Int? { lastStatus }
 
   // MARK: The machine's actions
 
@@ -240,7 +246,7 @@ package final class Attempt {
 
   private func begin() {
     let now = lease.grantedAt ?? .now
-    costs = AttemptCosts(queue: lease.waited(until: now), now: now)
+    costs.begin(queue: lease.waited(until: now), at: now)
     delegate?.attemptBegan(self)
     exchange.observer?.exchange(exchange, didStartAttempt: number)
     guard hedge == .starting else { return }
@@ -316,7 +322,7 @@ package final class Attempt {
     selection?.leave()
     perform(machine.end())
     decideHedge(.lost)
-    if !hasStarted { costs = AttemptCosts(queue: lease.waited(until: now), now: now) }
+    if !hasStarted { costs.begin(queue: lease.waited(until: now), at: now) }
     let report = costs.report(now: now, status: status)
     if !hasAnswered { wasSent = !report.isUnsent }
     if let limit { transport.loop.cancel(limit.timer) }

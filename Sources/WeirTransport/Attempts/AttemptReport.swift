@@ -37,9 +37,8 @@ package struct AttemptCosts {
   package var sums = AttemptReport()
   private var isMeasured = false
 
-  init() {}
-
-  init(queue: Double?, now: MonotonicTime) {
+  /// The attempt goes on the wire, or ends without that, behind a wait of so many seconds; nil for none.
+  mutating func begin(queue: Double?, at now: MonotonicTime) {
     began = now
     sums.phases[.queue] = queue
   }

@@ -11,7 +11,7 @@ package final class ExchangeAdmission {
   /// False for a request that declares itself another client's retry (``AttemptHeader``).
   @exclusivity(unchecked) package var earnsRetryBudget = true
   /// The priority of the request, 0 to 7, the lower the sooner (`u` of RFC 9218 section 4.1).
-  @exclusivity(unchecked) package var priority = 3
+  @exclusivity(unchecked) package var priority: Int
   /// Until when the caller has announced to wait; nil if it has not.
   @exclusivity(unchecked) package var callerLeaves: MonotonicTime?
   /// The endpoints that were tried; nil before the first attempt at one.
@@ -26,8 +26,13 @@ package final class ExchangeAdmission {
   /// Whether the exchange counts as started at its destination.
   @exclusivity(unchecked) private var isCounted = false
 
-  package init(_ controls: DestinationControls, state: DestinationState? = nil, earnsRetryBudget: Bool = true) {
+  package init(
+    _ controls: DestinationControls, state: DestinationState? = nil, earnsRetryBudget: Bool = true, priority: Int = 3,
+    callerLeaves: MonotonicTime? = nil
+  ) {
     self.controls = controls
+    self.priority = priority
+    self.callerLeaves = callerLeaves
     destination = state
     self.earnsRetryBudget = earnsRetryBudget
     retryBudget = controls.retryBudget

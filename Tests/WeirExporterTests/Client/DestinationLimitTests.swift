@@ -28,10 +28,10 @@ import WeirTransport
         attemptEnded(requests, method: method, status: status, error: error, encoding: status == 200 ? "gzip" : nil)
       }
     }
-    metrics.phases[.queue].observe(1)
-    for histogram in [metrics.attemptsPerRequest, metrics.requestBodySize, metrics.responseBodySize] {
-      histogram.observe(1)
-    }
+    metrics.phases.observe(.queue, 1)
+    metrics.attemptsPerRequest.observe(1)
+    metrics.requestBodySize.observe(1)
+    metrics.responseBodySize.observe(1)
     let families = metrics.families
     metrics.count(RetryDenial.Reason.limit.rawValue, in: families.retriesDenied)
     metrics.count("302", in: families.redirects)

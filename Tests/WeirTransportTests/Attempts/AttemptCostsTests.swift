@@ -7,7 +7,8 @@ import WeirTestSupport
 
 @Suite struct AttemptCostsTests {
   @Test func hopsAndWaitsOfAnAttemptAreSummed() {
-    var costs = AttemptCosts(queue: 1, now: MonotonicTime(nanoseconds: 0))
+    var costs = AttemptCosts()
+    costs.begin(queue: 1, at: MonotonicTime(nanoseconds: 0))
     costs.add(report([.resolve: 2, .connect: 3, .tls: 4, .send: 0, .processing: 5, .transfer: 6], opened: 1))
     costs.follows(isRedirected: true)
     costs.waited(10)
@@ -23,7 +24,8 @@ import WeirTestSupport
   }
 
   @Test func anAttemptThatNeverTransferredHasWaited() {
-    let costs = AttemptCosts(queue: 1, now: MonotonicTime(nanoseconds: 0))
+    var costs = AttemptCosts()
+    costs.begin(queue: 1, at: MonotonicTime(nanoseconds: 0))
     let report = costs.report(now: MonotonicTime(nanoseconds: 0), status: nil)
     #expect(report.phases == [.queue: 1])
   }

@@ -34,7 +34,7 @@ final class TaskRunner: HedgeRunner {
     self.task = task
     self.hop = Hop(request: hop)
     attempt = Attempt(transport: pipeline.core.transport, exchange: pipeline, number: number)
-    attempt.delegate = self
+    attempt.report(to: self)
   }
 
   /// The attempt's number, 1 for the first.
