@@ -171,7 +171,7 @@ extension [UInt8] {
 
   /// Appends `name`, `separator`, `value` and `end` in one step. A header line has four pieces, and a step for each
   /// piece would cost more than most of the copies.
-  @inlinable
+  @inlinable @inline(__always)
   package mutating func append(
     field name: UnsafeRawBufferPointer, _ separator: StaticString, _ value: UnsafeRawBufferPointer, _ end: StaticString
   ) {

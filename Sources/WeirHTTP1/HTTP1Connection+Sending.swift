@@ -60,7 +60,7 @@ extension HTTP1Connection {
     if transfer.upload.expectsContinue {
       transfer.upload.awaitsContinue = true
       awaitPeer(from: .now)
-    } else if case .bytes(let bytes) = transfer.spec.body, transfer.spec.body.leavesWithHead, !transfer.upload.isEmpty {
+    } else if !transfer.upload.isEmpty, transfer.spec.body.leavesWithHead, case .bytes(let bytes) = transfer.spec.body {
       let count = bytes.count
       engine.head.append(addingCapacity: count) { span in
         span.withUnsafeMutableBufferPointer { buffer, initialized in

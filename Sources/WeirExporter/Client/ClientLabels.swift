@@ -63,7 +63,8 @@ enum ErrorLabel {
   /// The status if it is an error, else the error's label; empty if there is no error.
   static func of(status: Int?, _ error: (any LabelledError)?) -> String {
     if let status, status >= 400 { return String(status) }
-    return error?.label ?? ""
+    // Asked first, as most attempts have none, and to copy that costs more than to see it.
+    return error == nil ? "" : error?.label ?? ""
   }
 }
 
