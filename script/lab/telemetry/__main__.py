@@ -10,12 +10,13 @@ from lab.client import BROKEN_OFF, Connection
 from lab.endure.rows import Bar
 from lab.gateway import Gateway
 from lab.processes import Failure, Place, free_address
-from lab.telemetry import chain, page, picture
+from lab.telemetry import chain, page, picture, requests
 from lab.telemetry.collector import Collector
 
 ROWS: dict[str, tuple[str, Callable[[Place], Awaitable[list[Bar]]]]] = {
     "page": ("docs/telemetry.md: the commands print what it shows", page.page),
     "chain": ("weir, Envoy, weir and an origin: one root, no missing parent", chain.chain),
+    "requests": ("each kind of request has the spans that docs/telemetry.md says", requests.requests),
 }
 
 
@@ -24,7 +25,8 @@ async def run(given: argparse.Namespace, place: Place) -> list[str]:
         await drawn(place)
         return []
     lines, found = ["| row | to be | measured | |", "|---|---|---|---|"], []
-    for name, (to_be, row) in ROWS.items():
+    for name in [name for name in ROWS if not given.rows or name in given.rows]:
+        to_be, row = ROWS[name]
         here = Place.empty(place.program, place.directory / name)
         began = time.monotonic()
         try:
@@ -59,5 +61,8 @@ async def drawn(place: Place) -> None:
 if __name__ == "__main__":
     options = command.options("telemetry", __doc__)
     options.add_argument("--picture", action="store_true", help="draw the picture of the page, and do nothing else")
+    options.add_argument("rows", nargs="*", metavar="ROW", help="only these rows")
     given = command.parsed(options)
+    if unknown := set(given.rows) - set(ROWS):
+        options.error(f"there is no row {', '.join(unknown)}; there are {', '.join(ROWS)}")
     command.conduct("telemetry", given, lambda place: run(given, place))
