@@ -10,13 +10,14 @@ from lab.client import BROKEN_OFF, Connection
 from lab.endure.rows import Bar
 from lab.gateway import Gateway
 from lab.processes import Failure, Place, free_address
-from lab.telemetry import chain, page, picture, requests
+from lab.telemetry import chain, page, picture, requests, totals
 from lab.telemetry.collector import Collector
 
 ROWS: dict[str, tuple[str, Callable[[Place], Awaitable[list[Bar]]]]] = {
     "page": ("docs/telemetry.md: the commands print what it shows", page.page),
     "chain": ("weir, Envoy, weir and an origin: one root, no missing parent", chain.chain),
     "requests": ("each kind of request has the spans that docs/telemetry.md says", requests.requests),
+    "totals": ("the numbers that go by OTLP are those of the page", totals.totals),
 }
 
 

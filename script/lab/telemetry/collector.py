@@ -47,6 +47,8 @@ class Collector:
         self.metrics: list[Any] = []
         """Those of the last message."""
         self.port = 0
+        self.came = asyncio.Condition()
+        """It is told of each message."""
 
     async def start(self) -> "Collector":
         self.server = await asyncio.start_server(self.serve, "127.0.0.1", self.port, backlog=1024)
@@ -70,6 +72,8 @@ class Collector:
     async def answer(self, path: str, body: bytes, writer: asyncio.StreamWriter) -> None:
         self.take(path, body)
         writer.write(TAKEN)
+        async with self.came:
+            self.came.notify_all()
 
     def take(self, path: str, body: bytes) -> None:
         if path == "/v1/metrics":
