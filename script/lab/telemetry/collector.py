@@ -47,6 +47,7 @@ class Collector:
         self.metrics: list[Any] = []
         """Those of the last message."""
         self.port = 0
+        self.open: set[asyncio.StreamWriter] = set()
         self.came = asyncio.Condition()
         """It is told of each message."""
 
@@ -55,9 +56,15 @@ class Collector:
         self.port = self.server.sockets[0].getsockname()[1]
         return self
 
+    def stop(self) -> None:
+        self.server.close()
+        for writer in self.open:
+            writer.transport.abort()
+
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.open.add(writer)
         try:
-            while head := await reader.readuntil(b"\r\n\r\n"):
+            while not writer.is_closing() and (head := await reader.readuntil(b"\r\n\r\n")):
                 lines = head.decode().lower().split("\r\n")
                 fields = dict(line.split(": ", 1) for line in lines[1:] if ": " in line)
                 body = await read_body(reader, fields)
@@ -67,6 +74,7 @@ class Collector:
         except (asyncio.IncompleteReadError, ConnectionError):
             pass  # the exporter has closed the connection
         finally:
+            self.open.discard(writer)
             writer.close()
 
     async def answer(self, path: str, body: bytes, writer: asyncio.StreamWriter) -> None:
