@@ -257,6 +257,10 @@ CASES = (
     Case("unnamed", ("200",), PLAIN, like="operated"),
     Case("long", ("200",), PLAIN, path=f"/long/{LONG}", agent=LONG),
     Case("hidden", ("200",), PLAIN, path="/hidden?key=secret", fields="Authorization: secret\r\nCookie: secret\r\n"),
+    Case("wide", ("200",), PLAIN, agent="x" * 506 + "\u00e9\u00e9"),
+    Case("broken", ("200",), PLAIN, agent="\udcff\udcc3"),
+    Case("control", ("200",), PLAIN, agent="a\tb"),
+    Case("escaped", ("200",), PLAIN, path="/escaped/%C3%A9%FF%20x;y"),
     # Callers' traces.
     Case("sampled", ("200",), PLAIN, fields=caller(1, "01")),
     Case("random", ("200",), PLAIN, fields=caller(2, "03", "a=1,b=2")),

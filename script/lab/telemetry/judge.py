@@ -51,15 +51,25 @@ def of_server(case: Case) -> dict[str, Any]:
     path = case.target.partition("?")[0]
     return {
         **of_method(case),
-        "url.path": None if case.method == "CONNECT" else path[:LONGEST],
+        "url.path": None if case.method == "CONNECT" else cut(path),
         "url.scheme": "http",
         "network.protocol.version": case.version,
         "http.route": None if case.path == "/nothing" else case.at,
         "client.address": "127.0.0.1",
         "server.address": "shop.test",
         "server.port": 81,
-        "user_agent.original": f"{case.name} {case.agent}".strip()[:LONGEST],
+        "user_agent.original": cut(f"{case.name} {case.agent}".strip()),
     }
+
+
+def cut(text: str) -> str:
+    """The beginning of a text that a client has chosen, between two characters; octets that are none are replaced.
+
+    >>> cut("\\udcff") == "\\ufffd", len(cut("x" * 511 + "\\u00e9"))
+    (True, 511)
+    """
+    shown = text.encode(errors="surrogateescape").decode(errors="replace")
+    return shown.encode()[:LONGEST].decode(errors="ignore")
 
 
 def of_method(case: Case) -> dict[str, Any]:
@@ -92,8 +102,8 @@ def of_attempt(case: Case, rig: Rig, before: int, span: Span) -> dict[str, Any]:
         "server.address": host,
         "server.port": port,
         "url.scheme": "http",
-        "url.path": path and path[:LONGEST],
-        "url.full": path and f"http://{place}{path[:LONGEST]}"[:LONGEST],
+        "url.path": path and cut(path),
+        "url.full": path and cut(f"http://{place}{cut(path)}"),
         "network.peer.address": peer,
         "network.peer.port": rig.tunnels if case.method == "CONNECT" else rig.origin.port,
         "network.protocol.version": "1.1",

@@ -106,7 +106,7 @@ class Rig:
         head = f"{case.method} {target} HTTP/{case.version}\r\nHost: shop.test:81\r\nUser-Agent: {agent}\r\n{case.fields}"
         head += f"Content-Length: {len(case.body)}\r\n" if case.body else ""
         head += "" if "Connection" in case.fields else "Connection: close\r\n"
-        writer.write(f"{head}\r\n".encode() + case.body)
+        writer.write(f"{head}\r\n".encode(errors="surrogateescape") + case.body)
         if case.leaves:
             await self.origin.until(case.name)
             writer.transport.abort()
