@@ -167,6 +167,9 @@ CASES = (
     Case("longest", ("200",), PLAIN, method="M" * 32),
     Case("unreadable", (), (), method="M" * 33),
     Case("old", ("200",), PLAIN, version="1.0"),
+    Case("options", ("200",), (server(200), attempt(200, but={"url.path": None, "url.full": None})),
+         {"match": {"methods": ["OPTIONS"]}}, method="OPTIONS", path="*"),
+    Case("absolute", ("200",), (server(200), attempt(200)), path="http://shop.test:81/absolute?key=secret"),
     # Statuses of the upstream.
     Case("missing", ("404",), (server(404), attempt(404))),
     Case("failing", ("503",), (server(503), attempt(503))),
@@ -183,8 +186,10 @@ CASES = (
     Case("budget", ("503",), (server(503, denied("budget")), attempt(503)), {"retry": {"limit": 1, "budget": NO_BUDGET}}),
     Case("once", ("503",), (server(503, denied("method")), attempt(503)), ONCE, method="POST", body=b"x"),
     Case("final", ("503 X-No-Retry: 1",), (server(503, denied("policy")), attempt(503)), ONCE),
+    Case("longer", ("503 Retry-After: 9",), (server(503, denied("deadline")), attempt(503)), {**ONCE, "timeout": "1s"}),
     Case("won", ("hang", "200"), (server(200), abandoned(), attempt(200, but=HEDGE)), HEDGED),
     Case("beaten", ("late", "hang"), (server(200), attempt(200, head=True), abandoned(but=HEDGE)), HEDGED),
+    Case("worse", ("late", "503"), (server(200), attempt(200, head=True), attempt(503, but=HEDGE)), HEDGED),
     Case("alone", ("late",), (server(200, ("hedge denied", {})), attempt(200, head=True)),
          {**HEDGED, "retry": {"budget": NO_BUDGET}}),
     # Requests that wait, or are not sent.
@@ -201,6 +206,10 @@ CASES = (
     Case("too-often", ("200",), (server(429, outcome="rate_limited"),), like="often"),
     Case("left", ("hang",), (server(0, GONE, outcome="cancelled", error="explicitly_cancelled"), attempt(error="explicitly_cancelled")),
          leaves=True),
+    Case("enough", ("begun",), (
+        server(200, ("abandoned", {"weir.phase": "body"}), outcome="cancelled", error="explicitly_cancelled"),
+        attempt(200, error="explicitly_cancelled"),
+    ), leaves=True),
     # Failures.
     Case("cut", ("cut",), (
         server(200, outcome="transport_error", error="network_connection_lost"),

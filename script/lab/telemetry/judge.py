@@ -10,7 +10,7 @@ from lab.telemetry.rig import Rig
 
 PHASES = ("dns", "connect", "tunnel", "tls", "sent", "head")
 LONGEST = 512
-KNOWN = ("GET", "HEAD", "POST", "QUERY", "CONNECT")
+KNOWN = ("GET", "HEAD", "POST", "QUERY", "CONNECT", "OPTIONS")
 HAS_PARENT, IS_REMOTE = 0x100, 0x200
 
 
@@ -48,7 +48,7 @@ def judged(case: Case, status: int, rig: Rig, began: int) -> list[str]:
 
 def of_server(case: Case) -> dict[str, Any]:
     """The attributes of each request's span."""
-    path = case.target.partition("?")[0]
+    path = shown(case)
     return {
         **of_method(case),
         "url.path": None if case.method == "CONNECT" else cut(path),
@@ -60,6 +60,11 @@ def of_server(case: Case) -> dict[str, Any]:
         "server.port": 81,
         "user_agent.original": cut(f"{case.name} {case.agent}".strip()),
     }
+
+
+def shown(case: Case) -> str:
+    """The path that is shown, which has neither an authority nor a query."""
+    return case.target.removeprefix("http://shop.test:81").partition("?")[0]
 
 
 def cut(text: str) -> str:
@@ -95,7 +100,7 @@ def of_attempt(case: Case, rig: Rig, before: int, span: Span) -> dict[str, Any]:
     if case.method == "CONNECT":
         host = peer = "127.0.0.1"
         port = rig.tunnels
-    path = None if case.method == "CONNECT" else case.target.partition("?")[0]
+    path = None if case.method == "CONNECT" else shown(case)
     place = f"{host}:{port}".removesuffix(":80")
     return {
         **of_method(case),

@@ -18,7 +18,8 @@ class Origin:
 
     late     200, after a while
     hang     none, until the connection is closed
-    cut      a part of a body
+    begun    a part of a body, and no more until the connection is closed
+    cut      a part of a body, and the end of the connection
     lost     the connection is closed in place of an answer
     upgrade  101, and then what comes goes back
     """
@@ -63,7 +64,9 @@ class Origin:
             case "late":
                 await asyncio.sleep(LATE)
                 writer.write(response(200))
-            case "hang":
+            case "hang" | "begun":
+                if answer == "begun":
+                    writer.write(response(200, "whole")[:-2])
                 await reader.read()
                 self.left[name] += 1
                 async with self.came:

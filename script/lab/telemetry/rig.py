@@ -109,9 +109,10 @@ class Rig:
         writer.write(f"{head}\r\n".encode(errors="surrogateescape") + case.body)
         if case.leaves:
             await self.origin.until(case.name)
+            status = int((await reader.readuntil(b"\r\n\r\n")).split()[1]) if "begun" in case.answers else 0
             writer.transport.abort()
             await self.origin.until(case.name, left=True)
-            return 0
+            return status
         try:
             async with asyncio.timeout(10):
                 status = int((await reader.readuntil(b"\r\n\r\n")).split()[1])
