@@ -9,7 +9,7 @@ SERVER, CLIENT = 2, 3
 
 
 class Some(Enum):
-    """What stands for values that differ from run to run."""
+    """Stands for values that differ from run to run."""
 
     SECONDS = "0 s or more"
     WAITED = "more than 100 ms"
@@ -67,7 +67,7 @@ class Case:
     """The usual one has the name of the route."""
     fields: str = ""
     agent: str = ""
-    """What follows the name in User-Agent."""
+    """The text behind the name in User-Agent."""
     body: bytes = b""
     version: str = "1.1"
     leaves: bool = False

@@ -1,4 +1,4 @@
-"""What the spans of a case have to be, in all of their fields."""
+"""Judges the spans of a case in all of their fields."""
 
 import json
 import re
@@ -19,7 +19,7 @@ def agent(span: Span) -> str:
 
 
 def judged(case: Case, status: int, rig: Rig, began: int) -> list[str]:
-    """What is wrong with the spans of a case."""
+    """The faults of the spans of a case."""
     spans = rig.collector.spans
     own = [span for span in spans if span.kind == SERVER and agent(span) == case.name]
     if not case.spans:
@@ -130,7 +130,7 @@ def unlike(present: Facts, wanted: Facts) -> list[str]:
 
 
 def events(span: Span, wanted: Wanted) -> list[str]:
-    """What is wrong with the events. The ends of phases depend on the time, and are at attempts alone."""
+    """The faults of the events. The ends of phases depend on the time, and are at attempts alone."""
     due = [event for event in wanted.events if event[0] not in PHASES]
     present = [event for event in span.events if event.name not in PHASES]
     phases = [event.name for event in span.events if event.name in PHASES]
@@ -147,7 +147,7 @@ def events(span: Span, wanted: Wanted) -> list[str]:
 
 
 def shape(span: Span, wanted: Wanted, case: Case, root: Span, attempts: list[Span], rig: Rig, began: int) -> list[str]:
-    """What is wrong with all that is neither an attribute nor an event."""
+    """The faults of all that is neither an attribute nor an event."""
     trace, parent, flags, state = caller(case)
     is_root = span is root
     name = wanted.name or ("HTTP" if case.method not in KNOWN else case.method) + (f" {case.at}" if is_root else "")

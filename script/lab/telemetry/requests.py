@@ -29,7 +29,7 @@ ALLOWED = {f"{message}.{name}" for message, names in FIELDS.items() for name in 
 RESOURCE = {
     "service.name": "shop", "service.version": TEXT, "service.instance.id": TEXT, "host.name": TEXT, "process.pid": NUMBER,
     "telemetry.sdk.name": "weir", "telemetry.sdk.language": "swift", "telemetry.sdk.version": TEXT, "tier": "test",
-}  # fmt: skip
+}
 
 
 async def requests(place: Place) -> list[Bar]:
@@ -63,7 +63,7 @@ async def requests(place: Place) -> list[Bar]:
 
 
 def about(message: Any) -> list[str]:
-    """What is wrong with the resource and the scope."""
+    """The faults of the resource and the scope."""
     found = []
     for of in message.resource_spans:
         found += unlike(values(of.resource.attributes), RESOURCE)

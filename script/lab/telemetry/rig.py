@@ -70,7 +70,7 @@ class Rig:
             ],
             "upstreams": [self.filled(entry, case) for case in self.cases for entry in case.entries],
             "routes": routes,
-        }  # fmt: skip
+        }
         text = "listeners:\n" + "".join(f"  - {json.dumps(one)}\n" for one in config.pop("listeners"))
         text += "".join(f"{key}: {json.dumps(value)}\n" for key, value in config.items())
         self.gateway = await Gateway.start(self.place, text, name=self.name, workers=1)
