@@ -212,7 +212,8 @@ struct OriginTable {
     return origin
   }
 
-  private mutating func removeUnused() {
+  /// Forgets origins without transfers and connections, and all that makes them quick to find.
+  mutating func removeUnused() {
     last = nil
     lastByEndpoint = [:]
     places = [:]

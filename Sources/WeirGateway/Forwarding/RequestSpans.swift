@@ -39,6 +39,9 @@ final class RequestSpans {
 
     /// The value of `error.type`; nil without a failure.
     var failure: String? { error ?? report.statusCode.flatMap { $0 >= 400 ? String($0) : nil } }
+
+    /// Whether its failure is not the caller's mistake.
+    var isFault: Bool { error != nil || report.statusCode ?? 0 >= 500 }
   }
 
   private let trace: TraceContext
@@ -259,7 +262,7 @@ extension RequestSpans {
     let status = request.status
     let failure = outcome.errorType(status: status)
     let isWanted =
-      isRecorded || !failure.isEmpty || isTroubled || count > 1 || ended.contains { $0.failure != nil }
+      isRecorded || !failure.isEmpty || isTroubled || count > 1 || ended.contains { $0.isFault }
       || settings.slow.map { now.seconds(since: began) >= $0 } ?? false
     guard isWanted else { return }
     let head = request.exchange.head

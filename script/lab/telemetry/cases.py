@@ -283,7 +283,7 @@ KEPT = (
     Case("failed", ("503",), (server(503), attempt(503))),
     Case("repaired", ("503", "200"), (server(200, retry("503")), attempt(503), attempt(200, because="503")), ONCE),
     Case("slow", ("late",), (server(200), attempt(200, head=True))),
-    Case("excused", ("404",), (server(404), attempt(404))),
+    Case("excused", ("404",), ()),
     Case("unrouted", (), (), path="/nothing"),
     Case("recorded", ("200",), PLAIN, fields=caller(7, "01")),
     Case("passed", ("200",), (), fields=caller(8, "00", "a=1")),
