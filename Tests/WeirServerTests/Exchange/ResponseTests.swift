@@ -1,6 +1,7 @@
 import Testing
 import WeirHTTP
 import WeirIO
+import WeirTestSupport
 
 @testable import WeirServer
 
@@ -48,12 +49,15 @@ import WeirIO
   /// What waits for a client that reads nothing stays bounded, and the response is whole.
   @Test func interimResponsesAreLeftOutForABlockedClient() throws {
     let large = String(repeating: "x", count: 64 * 1024)
+    let gate = Gate()
     let client = try ServerRig { exchange in
       for _ in 0..<600 { exchange.sendInterim(status: 103, fields: ["X": large]) }
       #expect(exchange.bufferedBytes < 128 * 1024)
       exchange.respond(status: 200, body: Array("ok".utf8))
+      gate.open()
     }.client()
     client.send(Self.get)
+    gate.wait()
     let text = client.read(until: "\r\n\r\nok")
     #expect(text.hasSuffix("Content-Length: 2\r\n\r\nok") && text.utf8.count < 300 * large.utf8.count)
   }
