@@ -56,8 +56,8 @@ final class CorrelationIDs {
   var shownTrace: TraceContext? { trace.flatMap { $0.isSampled || isRecorded ? $0 : nil } }
 }
 
-/// What a configuration says of requests' identifiers, prepared.
-struct CorrelationSettings: Sendable {
+/// What a configuration says of requests' identifiers, prepared. An object, as every request refers to it.
+final class CorrelationSettings: Sendable {
   let trace: TraceSettings?
   /// Whether a request without a valid trace begins one.
   let begins: Bool
@@ -94,11 +94,15 @@ struct CorrelationSettings: Sendable {
   func isRequestID(_ name: UnsafeRawBufferPointer) -> Bool { hasRequestID && name.isNameForCGI(lowercased) }
 }
 
-/// The choice of spans, and where they go.
-struct SpanSettings: Sendable {
+/// The choice of spans, and where they go. An object for the same reason.
+final class SpanSettings: Sendable {
   let sink: any SpanSink
   /// Whether the spans of a request that failed, was repeated or was slow are kept even if its trace is not sampled.
   let keepsFailures: Bool
   /// Seconds from which on a request is slow; nil for none.
   let slow: Double?
+
+  init(sink: any SpanSink, keepsFailures: Bool, slow: Double?) {
+    (self.sink, self.keepsFailures, self.slow) = (sink, keepsFailures, slow)
+  }
 }

@@ -100,7 +100,7 @@ final class Forwarding {
     began = exchange.loop.turnTime
     if let settings = plan.plan.idSettings {
       ids = plan.ids(of: exchange.head.fields)
-      if let rules = settings.spans { spans = RequestSpans(ids, rules, plan, began: began) }
+      if let rules = settings.spans { spans = RequestSpans.make(ids, rules, plan, began: began) }
     }
     if plan.accessNames != nil { tlsVersion = context.tlsVersion(of: exchange) }
   }

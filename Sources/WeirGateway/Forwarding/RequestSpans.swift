@@ -65,9 +65,17 @@ final class RequestSpans {
   /// Whether attempts have run beside each other.
   private var hasRaced = false
 
-  /// Nil if nothing of the request can be wanted.
-  init?(_ ids: CorrelationIDs?, _ settings: SpanSettings, _ plan: ActivePlan, began: MonotonicTime) {
-    guard let ids, let trace = ids.trace, ids.isRecorded || settings.keepsFailures else { return nil }
+  /// The spans of a request; nil if none of them can be wanted.
+  static func make(
+    _ ids: CorrelationIDs?, _ settings: SpanSettings, _ plan: ActivePlan, began: MonotonicTime
+  ) -> RequestSpans? {
+    guard let ids, ids.isRecorded || settings.keepsFailures, let trace = ids.trace else { return nil }
+    return RequestSpans(trace, ids, settings, plan, began: began)
+  }
+
+  private init(
+    _ trace: TraceContext, _ ids: CorrelationIDs, _ settings: SpanSettings, _ plan: ActivePlan, began: MonotonicTime
+  ) {
     self.trace = trace
     (isRoot, isRecorded) = (ids.isRoot, ids.isRecorded)
     (self.settings, self.plan, self.began) = (settings, plan, began)
