@@ -22,6 +22,7 @@ package struct HeaderBlock: Sendable {
 
   /// The length of `Host: `.
   private static let hostName = 6
+
   /// Why the lines can't be sent; a transfer with them fails. Nil if they can.
   package private(set) var defect: String?
   private(set) var noted = NotedFields()

@@ -49,8 +49,8 @@ package final class TLSPeer: Sendable {
 
 /// A phase of a request's time; the cases are in the order in which the phases happen.
 ///
-/// A new phase needs a case here, room in ``PhaseDurations``, the line that measures it, and a property in
-/// `TransferMetrics`; sums, histograms and `weir probe` follow. docs/metrics.md lists it.
+/// A new phase needs a case here, room in ``PhaseDurations`` and in `PhaseHistograms`, the line that measures it, and a property
+/// in `TransferMetrics`; sums and `weir probe` follow. docs/metrics.md lists it.
 package enum Phase: Int, CaseIterable, Sendable {
   /// The wait for a slot of the destination.
   case queue

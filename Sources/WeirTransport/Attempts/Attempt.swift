@@ -322,7 +322,11 @@ package final class Attempt {
     selection?.leave()
     perform(machine.end())
     decideHedge(.lost)
-    if !hasStarted { costs.begin(queue: lease.waited(until: now), at: now) }
+    if !hasStarted {
+      // What came from the cache has cost the upstream nothing.
+      costs = AttemptCosts()
+      costs.begin(queue: lease.waited(until: now), at: now)
+    }
     let report = costs.report(now: now, status: status)
     if !hasAnswered { wasSent = !report.isUnsent }
     if let limit { transport.loop.cancel(limit.timer) }
