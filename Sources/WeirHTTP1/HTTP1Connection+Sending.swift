@@ -62,11 +62,8 @@ extension HTTP1Connection {
       awaitPeer(from: .now)
     } else if !transfer.upload.isEmpty, transfer.spec.body.leavesWithHead, case .bytes(let bytes) = transfer.spec.body {
       let count = bytes.count
-      engine.head.append(addingCapacity: count) { span in
-        span.withUnsafeMutableBufferPointer { buffer, initialized in
-          initialized += bytes.copyBytes(
-            from: 0, to: UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[initialized...]))
-        }
+      engine.head.append(atMost: count) { place in
+        place += bytes.copyBytes(from: 0, to: UnsafeMutableRawBufferPointer(start: place, count: count))
       }
       transfer.upload.supplied = Int64(engine.head.count - headCount)
       guard transfer.upload.supplied == transfer.upload.length ?? transfer.upload.supplied else {

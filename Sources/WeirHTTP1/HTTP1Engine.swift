@@ -92,7 +92,7 @@ extension HTTP1Engine {
     for origin in origins.all where origin.key.endpoint == endpoint { closeIdleConnections(of: origin) }
   }
 
-  /// Closes the idle connections to origins that are reached by their own hosts and ports, and forgets those.
+  /// Closes the idle connections to origins that are reached by their own hosts and ports.
   ///
   /// - Parameter names: Such as `https://host:8443/`: without the scheme's own port.
   package func closeIdleConnections(toOrigins names: Set<String>) {
@@ -100,7 +100,6 @@ extension HTTP1Engine {
     for origin in origins.all where origin.key.endpoint == nil && !origin.key.isForwarding {
       if names.contains(origin.name) { closeIdleConnections(of: origin) }
     }
-    origins.removeUnused()
   }
 
   private func closeIdleConnections(of origin: Origin) {

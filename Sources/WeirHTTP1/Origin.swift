@@ -212,8 +212,7 @@ struct OriginTable {
     return origin
   }
 
-  /// Forgets origins without transfers and connections, and all that makes them quick to find.
-  mutating func removeUnused() {
+  private mutating func removeUnused() {
     last = nil
     lastByEndpoint = [:]
     places = [:]

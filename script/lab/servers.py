@@ -1,5 +1,6 @@
 """The servers behind the gateway, and its name server."""
 
+import asyncio
 import signal
 from collections.abc import Sequence
 from pathlib import Path
@@ -88,3 +89,14 @@ def write_anew(path: Path, text: str) -> None:
     temporary = path.with_name(f"{path.name}.new")
     temporary.write_text(text)
     temporary.rename(path)
+
+
+async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Sends back what comes, until the other side ends."""
+    try:
+        while octets := await reader.read(4096):
+            writer.write(octets)
+    except ConnectionError:
+        pass  # the gateway has closed the tunnel
+    finally:
+        writer.close()

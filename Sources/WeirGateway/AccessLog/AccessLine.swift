@@ -16,13 +16,10 @@ struct AccessLine {
 
   /// Appends what `write` puts into a line of at most `room` octets.
   static func append(to octets: inout [UInt8], room: Int, _ write: (inout AccessLine) -> Void) {
-    octets.append(addingCapacity: room) { output in
-      output.withUnsafeMutableBufferPointer { buffer, initialized in
-        guard let start = UnsafeMutableRawPointer(buffer.baseAddress) else { return }
-        var line = AccessLine(place: start, end: start + room)
-        write(&line)
-        initialized = start.distance(to: line.place)
-      }
+    octets.append(atMost: room) { place in
+      var line = AccessLine(place: place, end: place + room)
+      write(&line)
+      place = line.place
     }
   }
 

@@ -6,7 +6,7 @@ package import WeirTransport
 ///
 /// Routes that name the request's host are tried first, then those with a wildcard, from the longest to the shortest,
 /// then the routes without a host. In each group the order is that of ``RouteMatch/precedence(at:)``. Immutable, so
-/// every worker reads it without a lock.
+/// every worker reads it without a lock. It is a class for the reason of ``RouteIndex``.
 package final class RouteTable: Sendable {
   package enum Decision: Equatable, Sendable {
     /// `route` is an index into `routes`. The target has the request's own bytes, except for the path's prefix and

@@ -183,7 +183,6 @@ struct HeadParser {
     let place = offset + value.lowerBound..<offset + value.upperBound
     head.fields.append(
       name: ByteRange(offset + name.lowerBound..<offset + name.upperBound), value: ByteRange(place))
-    guard RequestFraming.mayConcern(nameOf: name.count) else { return }
     try framing.take(name: octets.octets(name), value: octets.octets(value), at: place)
   }
 

@@ -16,11 +16,6 @@ struct RequestFraming {
   /// Whether Connection names other fields.
   private(set) var namesFields = false
 
-  /// Whether `take` may have something to say about a field with a name of so many octets.
-  static func mayConcern(nameOf count: Int) -> Bool {
-    count == 4 || count == 6 || count == 10 || count == 14 || count == 17
-  }
-
   /// Takes in the field `name: value`, if it matters here. `place` is the value's range in the head.
   mutating func take(
     name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, at place: Range<Int>

@@ -323,7 +323,7 @@ package final class Attempt {
     perform(machine.end())
     decideHedge(.lost)
     if !hasStarted {
-      // What came from the cache has cost the upstream nothing.
+      // A response from the cache has cost the upstream nothing.
       costs = AttemptCosts()
       costs.begin(queue: lease.waited(until: now), at: now)
     }

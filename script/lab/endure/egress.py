@@ -9,7 +9,7 @@ from lab.client import BROKEN_OFF, Connection
 from lab.endure.rows import Bar, row
 from lab.gateway import Gateway
 from lab.processes import Place, free_port
-from lab.servers import nginx
+from lab.servers import echo, nginx
 
 TUNNELS = 1000
 LIMIT = 8
@@ -35,16 +35,6 @@ def configuration(route: str) -> str:
     listener = f'{{ name: egress, address: "127.0.0.1:{free_port()}", connections: 4096, forwardProxy: true }}'
     policy = "destinationPolicy: { otherwise: none, allow: [127.0.0.0/8] }"
     return f"listeners: [{listener}]\nroutes: [{{ name: proxied, {route}, {policy} }}]\n"
-
-
-async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    try:
-        while octets := await reader.read(4096):
-            writer.write(octets)
-    except ConnectionError:
-        pass  # the gateway has closed the tunnel
-    finally:
-        writer.close()
 
 
 class Tunnel:

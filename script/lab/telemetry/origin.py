@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from lab.credentials.server import Request, request, response, told
 from lab.processes import free_port
+from lab.servers import echo
 
 LATE = 0.15
 """Seconds until the head of an answer that is late, and until a token."""
@@ -89,13 +90,3 @@ class Origin:
         """Returns once a request of the case is here, or has been given up."""
         async with asyncio.timeout(10), self.came:
             await self.came.wait_for(lambda: self.left[name] if left else self.seen[name])
-
-
-async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    try:
-        while octets := await reader.read(4096):
-            writer.write(octets)
-    except ConnectionError:
-        pass  # the gateway has closed the tunnel
-    finally:
-        writer.close()

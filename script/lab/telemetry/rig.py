@@ -8,9 +8,10 @@ from typing import Any
 from lab.client import BROKEN_OFF
 from lab.gateway import Gateway
 from lab.processes import Failure, Place, free_address, free_port
+from lab.servers import echo
 from lab.telemetry.cases import Case, Facts
 from lab.telemetry.collector import Collector
-from lab.telemetry.origin import Origin, echo
+from lab.telemetry.origin import Origin
 
 
 class Rig:
