@@ -13,11 +13,11 @@ package enum FieldSyntax {
     !octets.isEmpty && octets.endOfToken(in: 0..<octets.count) == octets.count
   }
 
-  package static func isToken(_ text: String) -> Bool { isToken(text.utf8) }
+  package static func isToken(_ text: String) -> Bool { text.withOctets { isToken($0) } }
 
   /// Whether a field value may be sent: it has no CR, LF or NUL (§5.5).
   package static func isSendable(_ value: String) -> Bool {
-    value.utf8.allSatisfy { !$0.isLineBreak && $0 != 0 }
+    value.withOctets { !$0.hasBreak(in: 0..<$0.count) }
   }
 
   /// `field-value` (§5.5): visible characters and obs-text, with blanks between but not around them.
@@ -28,7 +28,10 @@ package enum FieldSyntax {
 
   /// Whether two field names are the same: ASCII letters compare without case, as tokens hold nothing else.
   package static func isSameName(_ left: String, _ right: String) -> Bool {
-    left.utf8.elementsEqual(right.utf8) { $0.lowercased == $1.lowercased }
+    guard left.utf8.count == right.utf8.count else { return false }
+    return left.withOctets { left in
+      right.withOctets { right in left.indices.allSatisfy { left[$0].lowercased == right[$0].lowercased } }
+    }
   }
 
   /// The text with ASCII letters in lower case.

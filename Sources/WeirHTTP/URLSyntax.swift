@@ -13,7 +13,7 @@ package enum URLSyntax {
   package static func wellFormed(_ url: String) -> String { url.withOctets(escaped) ?? url }
 
   /// Whether the octet ends an authority (§3.2).
-  @inlinable
+  @inlinable @inline(__always)
   package static func endsAuthority(_ octet: UInt8) -> Bool {
     octet == .slash || octet == .questionMark || octet == UInt8(ascii: "#")
   }

@@ -21,8 +21,13 @@ enum Interceptors {
         urlRequest.setValue(field, forHTTPHeaderField: "Authorization")
         return urlRequest
       }
+    case .headers: Field()
     case .authentication: AuthenticationInterceptor(authenticator: Tokens(), credential: Token(field: field))
     }
+  }
+
+  private struct Field: HeaderAdapter {
+    func headers(using state: RequestAdapterState) -> HTTPHeaders? { ["Authorization": field] }
   }
 
   private struct Token: AuthenticationCredential, Sendable {
@@ -34,6 +39,8 @@ enum Interceptors {
     func apply(_ credential: Token, to urlRequest: inout URLRequest) {
       urlRequest.setValue(credential.field, forHTTPHeaderField: "Authorization")
     }
+
+    func headers(with credential: Token) -> HTTPHeaders? { ["Authorization": credential.field] }
 
     func refresh(
       _ credential: Token, for session: Session, completion: @escaping @Sendable (Result<Token, any Error>) -> Void

@@ -21,6 +21,8 @@ struct Options {
     case none
     /// Closures that answer at once: an adapter's, and the same as an async one.
     case closure, async
+    /// A `HeaderAdapter`.
+    case headers
     /// An `AuthenticationInterceptor` whose token is good.
     case authentication
   }
@@ -29,7 +31,7 @@ struct Options {
     let description = """
       usage: transfers URL TOTAL CONCURRENCY [--api async|closure|inline] [--metrics on|off]
                        [--executor default|session] [--idle N IDLE_URL]
-                       [--interceptor none|closure|async|authentication] [--ca FILE]
+                       [--interceptor none|closure|async|headers|authentication] [--ca FILE]
       """
   }
 

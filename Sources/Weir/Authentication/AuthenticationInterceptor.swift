@@ -9,7 +9,7 @@ import WeirTransport
 /// Requests that need the new credential wait for it, each until its deadline or its end, and then go on. Refused
 /// requests are tried again, which takes nothing from the retry budget. The interceptor sees a refusal only if the
 /// request is validated (`validate()`). One interceptor may serve several sessions.
-public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: RequestInterceptor, NamedInterceptor {
+public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: HeaderAdapter, NamedInterceptor {
   /// The credential that is applied to requests.
   public typealias Credential = AuthenticatorType.Credential
 
@@ -74,6 +74,17 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
 
   // MARK: Adapting
 
+  /// Nil if the request has to wait, or to go on without a credential.
+  public func headers(using state: RequestAdapterState) -> HTTPHeaders? {
+    guard state.refreshScope?.isPart(of: owner) != true else { return nil }
+    let look = machine.withLock { $0.look() }
+    guard look.isIdle, let credential = look.credential, need(of: credential) == .none,
+      let headers = authenticator.headers(with: credential)
+    else { return nil }
+    state.request?.noteSecrets(headers)
+    return headers
+  }
+
   /// The `Request` is not known here, so a wait for a refresh ends only with the refresh, even if the request has ended
   /// before.
   @preconcurrency
@@ -90,8 +101,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
     _ urlRequest: URLRequest, using state: RequestAdapterState,
     completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
   ) {
-    let scope = state.request.map(\.refreshScope) ?? RefreshScope.current
-    if isRefresh(urlRequest, scope) { return completion(.success(urlRequest)) }
+    if isRefresh(urlRequest, state.refreshScope) { return completion(.success(urlRequest)) }
     adapt(urlRequest, of: state.request, in: state.session.context, completion)
   }
 
@@ -353,4 +363,8 @@ struct RefreshWaiter: Sendable {
   /// The refreshes that the request is a part of.
   let scope: RefreshScope?
   let go: @Sendable (RefreshOutcome) -> Void
+}
+
+extension RequestAdapterState {
+  fileprivate var refreshScope: RefreshScope? { if let request { request.refreshScope } else { RefreshScope.current } }
 }

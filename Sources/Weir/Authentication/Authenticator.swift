@@ -29,6 +29,11 @@ public protocol Authenticator: AnyObject, Sendable {
   /// ``Request/cURLDescription(redactingSecrets:)``.
   func apply(_ credential: Credential, to urlRequest: inout URLRequest)
 
+  /// The fields that ``Authenticator/apply(_:to:)`` sets, if it sets the same ones in every request and does nothing
+  /// else. They are set without a `URLRequest`, which costs a fraction of the time, and
+  /// ``Authenticator/isRefreshRequest(_:)`` is not asked. Default: nil, ``Authenticator/apply(_:to:)`` is called.
+  func headers(with credential: Credential) -> HTTPHeaders?
+
   /// Gets a new credential in place of `credential`, and calls `completion` once with it or with an error: at once or
   /// later, on any thread. There is one call at a time; a second answer is ignored.
   ///
@@ -63,6 +68,8 @@ public protocol Authenticator: AnyObject, Sendable {
 }
 
 extension Authenticator {
+  public func headers(with credential: Credential) -> HTTPHeaders? { nil }
+
   public func isRefreshRequest(_ urlRequest: URLRequest) -> Bool { false }
 
   public func shouldDiscard(_ credential: Credential, afterRefreshFailure error: any Error) -> Bool { false }

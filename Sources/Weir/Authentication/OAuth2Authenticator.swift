@@ -19,8 +19,12 @@ public final class OAuth2Authenticator: AsyncAuthenticator {
 
   /// Sets `Authorization` (RFC 6750 section 2.1).
   public func apply(_ token: OAuth2Token, to urlRequest: inout URLRequest) {
-    urlRequest.headers.update(.authorization(bearerToken: token.accessToken))
+    urlRequest.headers.update(Self.field(token))
   }
+
+  public func headers(with token: OAuth2Token) -> HTTPHeaders? { HTTPHeaders([Self.field(token)]) }
+
+  private static func field(_ token: OAuth2Token) -> HTTPHeader { .authorization(bearerToken: token.accessToken) }
 
   /// - Throws: ``OAuth2Error``.
   public func refresh(_ token: OAuth2Token, for session: Session) async throws -> OAuth2Token {

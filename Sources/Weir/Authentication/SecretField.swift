@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// The secret is read for each attempt. A redirect that leaves the request's origin takes the field off, and its value is
 /// left out of ``Request/cURLDescription(redactingSecrets:)``.
-public struct SecretField: RequestInterceptor, NamedInterceptor, AdaptOnlyInterceptor {
+public struct SecretField: HeaderAdapter, NamedInterceptor, AdaptOnlyInterceptor {
   /// The adapter's name in metrics; nil means the name of its type.
   public let name: String?
   /// The name of the field.
@@ -26,37 +26,23 @@ public struct SecretField: RequestInterceptor, NamedInterceptor, AdaptOnlyInterc
     self.name = name
   }
 
-  @preconcurrency
-  public func adapt(
-    _ urlRequest: URLRequest, for session: Session,
-    completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
-  ) {
-    completion(.success(adapted(urlRequest)))
-  }
-
-  @preconcurrency
-  public func adapt(
-    _ urlRequest: URLRequest, using state: RequestAdapterState,
-    completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
-  ) {
-    let adapted = adapted(urlRequest)
-    state.request?.noteSecrets(in: adapted, beside: urlRequest)
-    completion(.success(adapted))
-  }
-
-  private func adapted(_ urlRequest: URLRequest) -> URLRequest {
-    var urlRequest = urlRequest
-    urlRequest.setValue(secret.value, forHTTPHeaderField: field)
-    return urlRequest
+  public func headers(using state: RequestAdapterState) -> HTTPHeaders? {
+    let headers = HTTPHeaders([HTTPHeader(name: field, value: secret.value)])
+    state.request?.noteSecrets(headers)
+    return headers
   }
 }
 
 extension Request {
+  /// Notes the fields that an adapter sets as secrets.
+  func noteSecrets(_ headers: HTTPHeaders) {
+    for header in headers where !Redaction.isSecretField(header.name) {
+      fields.withLock { _ = $0.secretFields.insert(header.name) }
+    }
+  }
+
   /// Notes the fields that an adapter has set or changed as secrets.
   func noteSecrets(in adapted: URLRequest, beside original: URLRequest) {
-    let names = (adapted.allHTTPHeaderFields ?? [:]).compactMap { name, value in
-      !Redaction.isSecretField(name) && original.value(forHTTPHeaderField: name) != value ? name : nil
-    }
-    if !names.isEmpty { fields.withLock { $0.secretFields.formUnion(names) } }
+    noteSecrets(HTTPHeaders(adapted.headers.filter { original.value(forHTTPHeaderField: $0.name) != $0.value }))
   }
 }

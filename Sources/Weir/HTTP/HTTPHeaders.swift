@@ -52,6 +52,14 @@ public struct HTTPHeaders: Hashable, Sendable {
     }
   }
 
+  /// The list with the fields of another one, each in place of its own field of that name.
+  func updated(with other: HTTPHeaders) -> HTTPHeaders {
+    if isEmpty { return other }
+    var headers = self
+    for field in other { headers.update(field) }
+    return headers
+  }
+
   /// Removes a field; nothing changes if there is none of that name.
   public mutating func remove(name: String) {
     guard let index = position(of: name) else { return }
@@ -125,7 +133,8 @@ extension HTTPHeaders: Collection {
 
 extension HTTPHeaders: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral {
   public init(dictionaryLiteral elements: (String, String)...) {
-    self.init(elements.map { HTTPHeader(name: $0.0, value: $0.1) })
+    fields.reserveCapacity(elements.count)
+    for (name, value) in elements { update(name: name, value: value) }
   }
 
   public init(arrayLiteral elements: HTTPHeader...) {

@@ -1,16 +1,16 @@
 import WeirHTTP
 
 /// A URL request and the facts of it that are needed more than once: each access to a `URLRequest` costs as much as a
-/// lock. A plain one, of a URL and a method alone, is only built where somebody else is to see it.
+/// lock. A plain one, of a URL, a method and header fields alone, is only built where somebody else is to see it.
 final class HopRequest: Sendable {
   private enum Form {
     case given(URLRequest)
-    case plain(URL)
+    case plain(URL, HTTPHeaders)
   }
 
   private let form: Form
-  /// Whether the request has a URL and a method alone.
-  let isPlain: Bool
+  /// Asked more often than ``form``, whose copies retain what it has.
+  private let isPlain: Bool
   let url: URL?
   /// The URL's text; empty if there is no URL.
   let text: String
@@ -22,9 +22,9 @@ final class HopRequest: Sendable {
     self.init(.given(urlRequest), urlRequest.url, method: urlRequest.httpMethod ?? "GET")
   }
 
-  /// The request that `URLRequest(url:)` makes, with this method.
-  convenience init(plain url: URL, method: HTTPMethod) {
-    self.init(.plain(url), url, method: method.rawValue)
+  /// The request that `URLRequest(url:method:headers:)` makes.
+  convenience init(plain url: URL, method: HTTPMethod, headers: HTTPHeaders = [:]) {
+    self.init(.plain(url, headers), url, method: method.rawValue)
   }
 
   private init(_ form: Form, _ url: URL?, method: String) {
@@ -37,37 +37,70 @@ final class HopRequest: Sendable {
     self.text = text
   }
 
-  /// A plain request is built each time.
-  var urlRequest: URLRequest {
+  /// Another form of `hop` that differs in header fields alone.
+  private init(_ form: Form, of hop: HopRequest) {
+    self.form = form
+    isPlain = hop.isPlain
+    (url, text, method, originLength) = (hop.url, hop.text, hop.method, hop.originLength)
+  }
+
+  /// The request with other header fields.
+  func with(_ headers: HTTPHeaders) -> HopRequest {
     switch form {
-    case .given(let urlRequest): return urlRequest
-    case .plain(let url):
-      var urlRequest = URLRequest(url: url)
-      // A new request already has the method GET; the setter copies its storage.
-      if method != "GET" { urlRequest.httpMethod = method }
-      return urlRequest
+    case .given(var urlRequest):
+      urlRequest.headers = headers
+      return HopRequest(.given(urlRequest), of: self)
+    case .plain(let url, _): return HopRequest(.plain(url, headers), of: self)
     }
   }
 
+  /// A plain request is built each time.
+  var urlRequest: URLRequest {
+    switch form {
+    case .given(let urlRequest): urlRequest
+    case .plain(let url, let headers): URLRequest(url: url, method: method, headers: headers)
+    }
+  }
+
+  /// The same as ``URLRequest/validate()``. A plain request can't have a wrong method or a body.
+  func validate() throws {
+    switch form {
+    case .given(let urlRequest): try urlRequest.validate()
+    case .plain(_, let headers): try headers.validate()
+    }
+  }
+
+  /// The `URLRequest`, unless the request is plain.
+  var given: URLRequest? { isPlain ? nil : urlRequest }
+
   /// The request's own timeout in seconds; nil: none was set.
   var timeout: TimeInterval? {
-    guard !isPlain else { return nil }
-    let timeout = urlRequest.timeoutInterval
-    return timeout == Self.foundationsTimeout ? nil : timeout
+    guard let timeout = given?.timeoutInterval, timeout != Self.foundationsTimeout else { return nil }
+    return timeout
   }
 
   /// The `timeoutInterval` of a `URLRequest` for which none was set.
   private static let foundationsTimeout: TimeInterval = 60
 
-  var cachePolicy: URLRequest.CachePolicy { isPlain ? .useProtocolCachePolicy : urlRequest.cachePolicy }
+  var cachePolicy: URLRequest.CachePolicy { given?.cachePolicy ?? .useProtocolCachePolicy }
 
   /// Whether cookies are sent with the request and kept from its response.
-  var handlesCookies: Bool { isPlain || urlRequest.httpShouldHandleCookies }
+  var handlesCookies: Bool { given?.httpShouldHandleCookies ?? true }
 
-  /// The header fields, in no meaningful order.
-  var fields: [String: String] { isPlain ? [:] : urlRequest.allHTTPHeaderFields ?? [:] }
+  /// The header fields. Those of a `URLRequest` are in no meaningful order.
+  var headers: HTTPHeaders {
+    switch form {
+    case .given(let urlRequest): urlRequest.headers
+    case .plain(_, let headers): headers
+    }
+  }
 
-  func value(forHeader name: String) -> String? { isPlain ? nil : urlRequest.value(forHTTPHeaderField: name) }
+  func value(forHeader name: String) -> String? {
+    switch form {
+    case .given(let urlRequest): urlRequest.value(forHTTPHeaderField: name)
+    case .plain(_, let headers): headers[name]
+    }
+  }
 
   /// The scheme and authority, as the URL spells them.
   var origin: String? { originLength.flatMap { String(text.utf8.prefix($0)) } }

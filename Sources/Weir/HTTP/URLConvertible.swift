@@ -30,10 +30,14 @@ extension URLRequest: URLRequestConvertible {
 extension URLRequest {
   /// Creates a request; throws the convertible's error.
   public init(url: any URLConvertible, method: HTTPMethod, headers: HTTPHeaders? = nil) throws {
-    self.init(url: try url.asURL())
+    self.init(url: try url.asURL(), method: method.rawValue, headers: headers ?? [:])
+  }
+
+  init(url: URL, method: String, headers: HTTPHeaders) {
+    self.init(url: url)
     // A new request already has the method GET; each setter copies the request's storage.
-    if method != .get { httpMethod = method.rawValue }
-    if let headers, !headers.isEmpty { allHTTPHeaderFields = headers.dictionary }
+    if method != "GET" { httpMethod = method }
+    if !headers.isEmpty { allHTTPHeaderFields = headers.dictionary }
   }
 
   /// The method as an ``HTTPMethod``.

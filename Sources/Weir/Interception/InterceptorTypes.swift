@@ -7,6 +7,7 @@ struct InterceptorTypes {
     let adapts: Bool
     let retries: Bool
     let mayHaveName: Bool
+    let setsFields: Bool
   }
 
   private var known: [ObjectIdentifier: Facts] = [:]
@@ -17,7 +18,11 @@ struct InterceptorTypes {
     let facts = facts(of: adapter)
     guard facts.adapts else { return [] }
     if facts.isList, let list = adapter as? Interceptor { return list.adapters.flatMap { adapters(of: $0) } }
-    return [NamedAdapter(adapter: adapter, name: facts.mayHaveName ? (adapter as? any NamedInterceptor)?.name : nil)]
+    return [
+      NamedAdapter(
+        adapter: adapter, setsFields: facts.setsFields ? adapter as? any HeaderAdapter : nil,
+        name: (facts.mayHaveName ? (adapter as? any NamedInterceptor)?.name : nil) ?? facts.name)
+    ]
   }
 
   /// The retriers behind an interceptor; empty if there is no retrier to ask.
@@ -28,18 +33,13 @@ struct InterceptorTypes {
     return [retrier]
   }
 
-  /// The adapter's name in metrics: its given name, else the name of its type.
-  mutating func name(of adapter: NamedAdapter) -> String {
-    adapter.name ?? facts(of: adapter.adapter).name
-  }
-
   private mutating func facts(of interceptor: any Sendable) -> Facts {
     let type = type(of: interceptor)
     if let facts = known[ObjectIdentifier(type)] { return facts }
     let facts = Facts(
       name: String(describing: type), isList: type == Interceptor.self,
       adapts: !(interceptor is any RetryOnlyInterceptor), retries: !(interceptor is any AdaptOnlyInterceptor),
-      mayHaveName: interceptor is any NamedInterceptor)
+      mayHaveName: interceptor is any NamedInterceptor, setsFields: interceptor is any HeaderAdapter)
     known[ObjectIdentifier(type)] = facts
     return facts
   }
@@ -57,10 +57,13 @@ package protocol RetryOnlyInterceptor {}
 /// An interceptor that never retries. That holds for subclasses too: there is no `retry` method to override.
 package protocol AdaptOnlyInterceptor {}
 
-/// An adapter with the name that it was given, if any.
+/// An adapter and what is known of it.
 struct NamedAdapter: Sendable {
   let adapter: any RequestAdapter
-  let name: String?
+  /// The same, if it may have no need of the `URLRequest`.
+  let setsFields: (any HeaderAdapter)?
+  /// Its name in metrics: the one that it was given, else that of its type.
+  let name: String
 }
 
 /// An adapter that may also compress the bodies of uploads, which adapters don't see.

@@ -16,11 +16,22 @@ extension URLRequest {
     } else if !FieldSyntax.isToken(method) || HTTPMethod(rawValue: method).isConnect {
       return .invalidMethod(method)
     }
-    guard let fields = allHTTPHeaderFields else { return nil }
-    for (name, value) in fields where !FieldSyntax.isToken(name) || !FieldSyntax.isSendable(value) {
-      return .invalidHeaderField(name: name)
+    return allHTTPHeaderFields?.lazy.compactMap { HTTPHeader(name: $0, value: $1).validationFailure }.first
+  }
+}
+
+extension HTTPHeaders {
+  /// Throws ``WeirError/urlRequestValidationFailed(reason:)`` if a field must not be sent.
+  func validate() throws {
+    for field in self {
+      if let reason = field.validationFailure { throw WeirError.urlRequestValidationFailed(reason: reason) }
     }
-    return nil
+  }
+}
+
+extension HTTPHeader {
+  fileprivate var validationFailure: WeirError.URLRequestValidationFailureReason? {
+    FieldSyntax.isToken(name) && FieldSyntax.isSendable(value) ? nil : .invalidHeaderField(name: name)
   }
 }
 

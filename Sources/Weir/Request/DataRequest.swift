@@ -117,11 +117,14 @@ final class RequestParts: URLRequestConvertible {
     self.encode = encode
   }
 
-  /// The request, if it is of a URL and one of the methods that a `URLRequest` leaves as they are; else nil.
+  /// The request, if it is of a URL, header fields, and one of the methods that a `URLRequest` leaves as they are; else
+  /// nil.
   var plain: HopRequest? {
     get throws {
-      guard encode == nil, modifier == nil, headers?.isEmpty ?? true, Self.isPlain(method) else { return nil }
-      return HopRequest(plain: try url.asURL(), method: method)
+      guard encode == nil, modifier == nil, Self.isPlain(method) else { return nil }
+      let hop = HopRequest(plain: try url.asURL(), method: method, headers: headers ?? [:])
+      try hop.validate()
+      return hop
     }
   }
 

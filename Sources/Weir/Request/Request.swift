@@ -207,8 +207,7 @@ enum AttemptBody {
 extension AttemptBody {
   init(of hop: HopRequest) {
     self = .none
-    guard !hop.isPlain else { return }
-    let urlRequest = hop.urlRequest
+    guard let urlRequest = hop.given else { return }
     if let data = urlRequest.httpBody {
       if !data.isEmpty { self = .data(data) }
     } else if let stream = urlRequest.httpBodyStream {

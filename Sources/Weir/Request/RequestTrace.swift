@@ -51,14 +51,13 @@ final class AttemptNotes {
   var addedContext: TraceContext? { isAdapted ? nil : facts.traceContext }
 }
 
-extension URLRequest {
-  /// The request with the fields of a place in a trace.
-  func with(_ trace: TraceContext?) -> URLRequest {
-    guard let trace else { return self }
-    var request = self
-    request.setValue(trace.traceparent, forHTTPHeaderField: "traceparent")
-    request.setValue(trace.traceState, forHTTPHeaderField: "tracestate")
-    return request
+extension HTTPHeaders {
+  /// The fields with those of a place in a trace.
+  func with(_ trace: TraceContext) -> HTTPHeaders {
+    var headers = self
+    headers["traceparent"] = trace.traceparent
+    headers["tracestate"] = trace.traceState
+    return headers
   }
 }
 

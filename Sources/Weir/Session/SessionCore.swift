@@ -194,22 +194,32 @@ final class SessionCore {
     for hop: HopRequest, retries: Int, without secrets: [String], trace: TraceContext? = nil, cookie: String?,
     additions: [(name: String, value: String)] = []
   ) -> PreparedHeaders {
-    var own = hop.fields
+    var own = hop.headers
     if retries > 0, let header = configuration.announcesAttempts {
-      header.announce(retries, after: header.count(in: hop), in: &own)
+      own[header.name] = header.announcing(retries, after: header.count(in: hop))
     }
     for (name, value) in additions { own[name] = value }
-    if let trace, hop.value(forHeader: "traceparent") == nil {
-      own["traceparent"] = trace.traceparent
-      own["tracestate"] = trace.traceState
+    if let trace, hop.value(forHeader: "traceparent") == nil { own = own.with(trace) }
+    if secrets.isEmpty, cookie == nil {
+      if own.isEmpty { return preparedDefaultHeaders() }
+      if let headers = preparedHeaders(adding: own) { return headers }
     }
-    if own.isEmpty, secrets.isEmpty, cookie == nil { return preparedDefaultHeaders() }
     var merged = configuration.headers
     for name in secrets { merged.remove(name: name) }
-    for (name, value) in own { merged.update(name: name, value: value) }
+    merged = merged.updated(with: own)
     // The caller's own Cookie field is sent unchanged.
     if let cookie, merged["Cookie"] == nil { merged.update(name: "Cookie", value: cookie) }
     return Self.prepared(merged)
+  }
+
+  /// The session's headers and further ones in wire form; nil if one of these takes the place of another. What the
+  /// session has of its own is copied.
+  private func preparedHeaders(adding own: HTTPHeaders) -> PreparedHeaders? {
+    let shared = configuration.headers
+    guard own.allSatisfy({ shared[$0.name] == nil && !FieldSyntax.isSameName($0.name, "Accept") }) else { return nil }
+    var block = preparedDefaultHeaders().block
+    for field in own { block.append(name: field.name, value: field.value) }
+    return PreparedHeaders(block)
   }
 
   /// The trace of a request for a monitor that exports spans: the caller's, or a new one. Nil if the caller's is not
@@ -242,8 +252,6 @@ final class SessionCore {
     sessionAdapters = known
     return own.map { known + types.adapters(of: $0) } ?? known
   }
-
-  func name(of adapter: NamedAdapter) -> String { types.name(of: adapter) }
 
   /// The retriers to ask about a failure: the session's, then the request's own.
   func retriers(of request: Request) -> [any RequestRetrier] {

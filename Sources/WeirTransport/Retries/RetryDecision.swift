@@ -112,9 +112,6 @@ public struct AttemptHeader: Sendable, Hashable {
     }
   }
 
-  /// Replaces the fields with the number of all retries: those before and our own.
-  package func announce(_ own: Int, after before: Int, in fields: inout [String: String]) {
-    for key in fields.keys where FieldSyntax.isSameName(key, name) { fields[key] = nil }
-    fields[name] = String(min(before + own, Self.maximum))
-  }
+  /// The value that states the number of all retries: those before and our own.
+  package func announcing(_ own: Int, after before: Int) -> String { String(min(before + own, Self.maximum)) }
 }

@@ -162,7 +162,7 @@ struct HTTPAuthenticationTests {
           .dispatchHead { head in
             if head.hasPrefix("GET /away") { return [.send(response("302 Found", ["Location: \(other.url)"]))] }
             if head.hasPrefix("GET /near") { return [.send(response("302 Found", ["Location: /there"]))] }
-            let isIn = head.contains("\r\nAuthorization: \(Self.authorization)\r\n")
+            let isIn = (head + "\r\n").contains("\r\nAuthorization: \(Self.authorization)\r\n")
             return [.send(isIn ? okResponse("in") : response("401 Unauthorized", [Self.basic]))]
           }
         ])))
@@ -185,7 +185,7 @@ struct HTTPAuthenticationTests {
           .forever([
             .dispatchHead { head in
               let path = String(head.split(separator: " ").dropFirst().first ?? "")
-              let isIn = head.contains("\r\nAuthorization: ")
+              let isIn = (head + "\r\n").contains("\r\nAuthorization: ")
               if path != "/start", path != "/back", !isIn { return [.send(response("401 Unauthorized", [Self.basic]))] }
               guard let (index, next) = redirects[path] else { return [.send(okResponse("in"))] }
               return [.send(response("302 Found", ["Location: \(urls.entries[index])\(next)"]))]

@@ -195,9 +195,7 @@ import WeirTestSupport
   func names() {
     var types = InterceptorTypes()
     func names(of adapter: any RequestAdapter) -> [String] {
-      var names: [String] = []
-      for adapter in types.adapters(of: adapter) { names.append(types.name(of: adapter)) }
-      return names
+      types.adapters(of: adapter).map(\.name)
     }
     #expect(names(of: Nothing()) == ["Nothing"])
     #expect(names(of: Adapter { $2(.success($0)) }) == ["Adapter"])

@@ -68,20 +68,20 @@ extension RequestPipeline {
     _ ended: @escaping Adaptation.Ended
   ) {
     let trace = place(of: number, hop)
-    let urlRequest = hop.urlRequest.with(trace)
+    let hop = trace.map { hop.with(hop.headers.with($0)) } ?? hop
     let chain = Adaptation(
       adapters: adapters, request: request, number: number, trace: trace, step: step, ended: ended)
     if let queue = context.queues.request {
-      queue.async { chain.ask(0, about: urlRequest) }
+      queue.async { chain.ask(0, about: hop) }
     } else {
-      chain.ask(0, about: urlRequest)
+      chain.ask(0, about: hop)
     }
   }
 
   /// The adapters of one attempt. They are asked one after another, each on the thread on which the one before
   /// answered. The chain does not retain the session, so that a slow adapter does not keep a session alive.
   struct Adaptation: Sendable {
-    typealias Ended = @Sendable (RequestPipeline, Result<URLRequest, any Error>, RequestMachine.Step) -> Void
+    typealias Ended = @Sendable (RequestPipeline, Result<HopRequest, any Error>, RequestMachine.Step) -> Void
 
     let adapters: [NamedAdapter]
     let request: Request
@@ -90,54 +90,60 @@ extension RequestPipeline {
     let step: RequestMachine.Step
     let ended: Ended
 
-    func ask(_ index: Int, about urlRequest: URLRequest) {
+    func ask(_ index: Int, about hop: HopRequest) {
       guard let session = request.context.session else {
         return request.onPipeline { $0.fail(with: .sessionDeinitialized) }
       }
       let state = RequestAdapterState(request: request, session: session, attempt: number, traceContext: trace)
       let began = MonotonicTime.now
-      let answer = SingleCall<Result<URLRequest, any Error>> { result in
-        answered(result, index, after: MonotonicTime.now.seconds(since: began))
+      let adapter = adapters[index]
+      if let result = adapter.setsFields?.adapted(hop, using: state) {
+        return answered(result, index, after: MonotonicTime.now.seconds(since: began))
       }
-      adapters[index].adapter.adapt(urlRequest, using: state) { answer($0) }
+      let answer = SingleCall<Result<URLRequest, any Error>> { result in
+        answered(result.map { HopRequest($0) }, index, after: MonotonicTime.now.seconds(since: began))
+      }
+      adapter.adapter.adapt(hop.urlRequest, using: state) { answer($0) }
     }
 
-    private func answered(_ result: Result<URLRequest, any Error>, _ index: Int, after duration: TimeInterval) {
+    private func answered(_ result: Result<HopRequest, any Error>, _ index: Int, after duration: TimeInterval) {
       let (isCurrent, isObserved) = request.fields.withLock { fields in
         (fields.machine.isWaiting(in: step), fields.monitors.wants([.attempts, .adaptations]))
       }
       guard isCurrent else { return }
-      if isObserved {
-        request.onPipeline { pipeline in
-          guard pipeline.decide({ $0.isWaiting(in: step) }) else { return }
-          let name = pipeline.core.name(of: adapters[index])
-          pipeline.monitors.request(request, didAdaptUsing: name, duration: duration, failed: result.failure)
-        }
+      let report: @Sendable (RequestPipeline) -> Void = { pipeline in
+        guard isObserved, pipeline.decide({ $0.isWaiting(in: step) }) else { return }
+        pipeline.monitors.request(
+          request, didAdaptUsing: adapters[index].name, duration: duration, failed: result.failure)
       }
       if case .success(let adapted) = result, index + 1 < adapters.count {
-        ask(index + 1, about: adapted)
-      } else {
-        let result = result.flatMap { adapted in
-          Result {
-            try adapted.validate()
-            return adapted
-          }
+        if isObserved { request.onPipeline(report) }
+        return ask(index + 1, about: adapted)
+      }
+      let result = result.flatMap { adapted in
+        Result {
+          try adapted.validate()
+          return adapted
         }
-        request.onPipeline { ended($0, result, step) }
+      }
+      request.onPipeline {
+        report($0)
+        ended($0, result, step)
       }
     }
   }
 
-  private func adaptationEnded(_ result: Result<URLRequest, any Error>, _ step: RequestMachine.Step) {
+  private func adaptationEnded(_ result: Result<HopRequest, any Error>, _ step: RequestMachine.Step) {
     guard decide({ $0.isWaiting(in: step) }), let initial = request.fields.withLock({ $0.attempt?.initial })
     else { return }
     switch result {
     case .success(let adapted):
-      let hop = HopRequest(adapted)
-      request.fields.withLock { $0.attempt?.adapted = hop }
-      if wants(.creation) { monitors.request(request, didAdaptInitialRequest: initial.urlRequest, to: adapted) }
+      request.fields.withLock { $0.attempt?.adapted = adapted }
+      if wants(.creation) {
+        monitors.request(request, didAdaptInitialRequest: initial.urlRequest, to: adapted.urlRequest)
+      }
       guard decide({ $0.isWaiting(in: step) }) else { return }
-      prepared(hop, step)
+      prepared(adapted, step)
     case .failure(let cause):
       creationFailed(.requestAdaptationFailed(error: cause), step) {
         monitors.request(request, didFailToAdaptURLRequest: initial.urlRequest, withError: $0)

@@ -43,7 +43,7 @@ extension RequestPipeline: ExchangeRun {
     guard !adapters.isEmpty else { return startRival(initial, adapted: nil) }
     adapt(initial, by: adapters, as: attempts + 1, step) { pipeline, result, step in
       guard case .success(let adapted) = result, pipeline.decide({ $0.isWaiting(in: step) }) else { return }
-      pipeline.startRival(initial, adapted: HopRequest(adapted))
+      pipeline.startRival(initial, adapted: adapted)
     }
   }
 

@@ -25,7 +25,7 @@ final class RequestPipeline {
   /// The delay and the number of second attempts, once an attempt is on the wire; nil: none starts beside a slow one.
   @exclusivity(unchecked) var hedge: HedgePlan?
   /// The stream from which the request's body is read; kept as long as an attempt could read it again.
-  var bodyStream: (stream: InputStream, lane: FileLane, state: BodyStream)?
+  @exclusivity(unchecked) var bodyStream: (stream: InputStream, lane: FileLane, state: BodyStream)?
 
   // The end
   @exclusivity(unchecked) var values: [HandlerValue] = []

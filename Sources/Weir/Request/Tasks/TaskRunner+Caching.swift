@@ -253,7 +253,7 @@ extension SessionCore {
   /// The header fields of a hop as they are sent, by lower-case name.
   func sentFields(of hop: HopRequest, cookie: String?) -> [String: String] {
     var fields = configuration.headers.dictionary.lowercasingNames()
-    fields.merge(hop.fields.lowercasingNames()) { $1 }
+    fields.merge(hop.headers.dictionary.lowercasingNames()) { $1 }
     if fields["accept"] == nil { fields["accept"] = "*/*" }
     if fields["cookie"] == nil { fields["cookie"] = cookie }
     return fields
