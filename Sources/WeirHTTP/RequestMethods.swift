@@ -13,6 +13,7 @@ package enum RequestMethods {
   package static func expectsBody(_ method: String) -> Bool {
     // Asked for each request; a set would cost four times as much.
     switch method {
+    case "GET": false
     case "PATCH", "POST", "PUT", "QUERY": true
     default: false
     }

@@ -74,6 +74,8 @@ package enum VersionLabel {
   package static func of(_ name: String?) -> String {
     switch name {
     case nil: "unknown"
+    // The usual one comes first.
+    case "http/1.1": "1.1"
     case "h2": "2"
     case "h3": "3"
     case "http/1.0": "1.0"

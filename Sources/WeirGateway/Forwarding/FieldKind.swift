@@ -128,6 +128,7 @@ struct ConnectionOptions {
     self.names = names
   }
 
+  @inline(__always)
   func contains(_ name: UnsafeRawBufferPointer) -> Bool {
     !names.isEmpty && names.contains(name.map(\.foldedForCGI))
   }

@@ -17,7 +17,8 @@ package struct MonotonicTime: Hashable, Comparable, Sendable {
     return MonotonicTime(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
   }
 
-  package static let distantFuture = MonotonicTime(nanoseconds: .max)
+  @inlinable
+  package static var distantFuture: MonotonicTime { MonotonicTime(nanoseconds: .max) }
 
   @inlinable
   package static func < (left: MonotonicTime, right: MonotonicTime) -> Bool {
