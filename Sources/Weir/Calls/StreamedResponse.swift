@@ -13,27 +13,29 @@ public struct StreamedResponse: Sendable {
   /// loop, cancelling its task, and dropping a body that was not read to its end cancel the request.
   public struct Body: AsyncSequence, Sendable {
     fileprivate let request: DataStreamRequest
-    fileprivate let events: DataStreamTask.Stream<Data, Never>
+    /// Comes before the events, so that it is released before them: with nobody to wait for, the rest of a body would come
+    /// all at once, and perhaps to its end before the request is cancelled.
     fileprivate let reader: Reader
+    fileprivate let events: DataStreamTask.Stream<Data, Never>
 
     public func makeAsyncIterator() -> Iterator {
-      Iterator(request: request, events: events.makeAsyncIterator(), reader: reader)
+      Iterator(request: request, reader: reader, events: events.makeAsyncIterator())
     }
   }
 
   /// Takes the chunks out.
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate let request: DataStreamRequest
-    fileprivate var events: DataStreamTask.Stream<Data, Never>.Iterator
     fileprivate let reader: Reader
+    fileprivate var events: DataStreamTask.Stream<Data, Never>.Iterator
     private var isOver = false
 
     fileprivate init(
-      request: DataStreamRequest, events: DataStreamTask.Stream<Data, Never>.Iterator, reader: Reader
+      request: DataStreamRequest, reader: Reader, events: DataStreamTask.Stream<Data, Never>.Iterator
     ) {
       self.request = request
-      self.events = events
       self.reader = reader
+      self.events = events
     }
 
     public mutating func next() async throws -> Data? {
@@ -92,7 +94,7 @@ extension DataStreamRequest {
       let awaited = unsafeDowncast(await box.response, to: Awaited<Result<HTTPURLResponse, WeirError>>.self)
       return StreamedResponse(
         head: try awaited.response.value(of: self),
-        body: StreamedResponse.Body(request: self, events: events, reader: reader))
+        body: StreamedResponse.Body(request: self, reader: reader, events: events))
     } onCancel: {
       cancel()
     }
