@@ -56,13 +56,14 @@ package final class TLSStream {
   }
 
   let ssl: OpaquePointer
-  private var phase = Phase.opening
-  private var input = ByteQueue()
-  private var outgoing = ByteQueue()
-  private var isReading = false
-  private var answered = 0
-  private var hasClosed = false
-  private var isClosedByClient = false
+  // Unchecked, as a turn touches them some twenty times. OpenSSL calls back while none of them is being accessed.
+  @exclusivity(unchecked) private var phase = Phase.opening
+  @exclusivity(unchecked) private var input = ByteQueue()
+  @exclusivity(unchecked) private var outgoing = ByteQueue()
+  @exclusivity(unchecked) private var isReading = false
+  @exclusivity(unchecked) private var answered = 0
+  @exclusivity(unchecked) private var hasClosed = false
+  @exclusivity(unchecked) private var isClosedByClient = false
 
   /// A stream whose client has sent nothing yet.
   /// - Throws: `TLSFailure` with the reason `internalFailure`, without memory.
