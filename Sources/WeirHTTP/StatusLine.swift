@@ -8,6 +8,13 @@ package struct HTTPVersionNumber: Sendable, Hashable, CustomStringConvertible {
     self.minor = minor
   }
 
+  // Inlined in other modules, where what the compiler makes of `Equatable` is called through its table.
+  @inlinable @inline(__always)
+  package static func == (left: Self, right: Self) -> Bool { left.major == right.major && left.minor == right.minor }
+
+  @inlinable @inline(__always)
+  package static func != (left: Self, right: Self) -> Bool { !(left == right) }
+
   package static let http1_0 = HTTPVersionNumber(major: 1, minor: 0)
   package static let http1_1 = HTTPVersionNumber(major: 1, minor: 1)
   package static let http2 = HTTPVersionNumber(major: 2, minor: 0)
