@@ -8,7 +8,7 @@ package struct HTTPVersionNumber: Sendable, Hashable, CustomStringConvertible {
     self.minor = minor
   }
 
-  // Inlined in other modules, where what the compiler makes of `Equatable` is called through its table.
+  // Synthesized operators would be called through a witness table in other modules.
   @inlinable @inline(__always)
   package static func == (left: Self, right: Self) -> Bool { left.major == right.major && left.minor == right.minor }
 

@@ -27,7 +27,7 @@ enum Interceptors {
   }
 
   private struct Field: HeaderAdapter {
-    func headers(using state: RequestAdapterState) -> HTTPHeaders? { ["Authorization": field] }
+    func headers(using state: RequestAdapterState) -> HTTPHeaders { ["Authorization": field] }
   }
 
   private struct Token: AuthenticationCredential, Sendable {

@@ -9,7 +9,9 @@ import WeirTransport
 /// Requests that need the new credential wait for it, each until its deadline or its end, and then go on. Refused
 /// requests are tried again, which takes nothing from the retry budget. The interceptor sees a refusal only if the
 /// request is validated (`validate()`). One interceptor may serve several sessions.
-public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: HeaderAdapter, NamedInterceptor {
+public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: RequestInterceptor, NamedInterceptor,
+  ReadyAdapter
+{
   /// The credential that is applied to requests.
   public typealias Credential = AuthenticatorType.Credential
 
@@ -74,8 +76,8 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
 
   // MARK: Adapting
 
-  /// Nil if the request has to wait, or to go on without a credential.
-  public func headers(using state: RequestAdapterState) -> HTTPHeaders? {
+  /// Nil unless there is a credential that needs no refresh while none is under way, and its fields are known.
+  package func readyHeaders(using state: RequestAdapterState) -> HTTPHeaders? {
     guard state.refreshScope?.isPart(of: owner) != true else { return nil }
     let look = machine.withLock { $0.look() }
     guard look.isIdle, let credential = look.credential, need(of: credential) == .none,

@@ -30,7 +30,7 @@ public protocol Authenticator: AnyObject, Sendable {
   func apply(_ credential: Credential, to urlRequest: inout URLRequest)
 
   /// The fields that ``Authenticator/apply(_:to:)`` sets, if it sets the same ones in every request and does nothing
-  /// else. They are set without a `URLRequest`, which costs a fraction of the time, and
+  /// else. They are set without a `URLRequest`, which costs a fraction of the time. While the credential is good,
   /// ``Authenticator/isRefreshRequest(_:)`` is not asked. Default: nil, ``Authenticator/apply(_:to:)`` is called.
   func headers(with credential: Credential) -> HTTPHeaders?
 

@@ -26,7 +26,7 @@ public struct SecretField: HeaderAdapter, NamedInterceptor, AdaptOnlyInterceptor
     self.name = name
   }
 
-  public func headers(using state: RequestAdapterState) -> HTTPHeaders? {
+  public func headers(using state: RequestAdapterState) -> HTTPHeaders {
     let headers = HTTPHeaders([HTTPHeader(name: field, value: secret.value)])
     state.request?.noteSecrets(headers)
     return headers

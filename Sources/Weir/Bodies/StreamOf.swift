@@ -23,14 +23,14 @@ public struct StreamOf<Element: Sendable>: AsyncSequence, Sendable {
   }
 
   public func makeAsyncIterator() -> Iterator {
-    Iterator(iterator: stream.makeAsyncIterator(), onNext: onNext, end: onTermination.map(Iterator.End.init))
+    Iterator(end: onTermination.map(Iterator.End.init), iterator: stream.makeAsyncIterator(), onNext: onNext)
   }
 
   /// Takes the values out. When its last copy is gone, the stream's source is told.
   public struct Iterator: AsyncIteratorProtocol {
+    fileprivate let end: End?
     fileprivate var iterator: AsyncStream<Element>.AsyncIterator
     fileprivate let onNext: (@Sendable () -> Void)?
-    fileprivate let end: End?
 
     public mutating func next() async -> Element? {
       let element = await iterator.next()

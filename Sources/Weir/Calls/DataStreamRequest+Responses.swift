@@ -112,8 +112,9 @@ public struct DataStreamTask: Sendable {
     return StreamOf(
       bufferingPolicy: policy, onNext: { reader.take() },
       onTermination: { [request] in
-        reader.close()
+        // Before the reader is gone: with nobody to wait for, the rest of a body would come at once, perhaps to its end.
         if cancelsAutomatically { request.cancel() }
+        reader.close()
       },
       { feed in
         // The stream ends when its last reference is released, after `.complete`.

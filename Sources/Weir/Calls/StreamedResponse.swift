@@ -13,13 +13,10 @@ public struct StreamedResponse: Sendable {
   /// loop, cancelling its task, and dropping a body that was not read to its end cancel the request.
   public struct Body: AsyncSequence, Sendable {
     fileprivate let request: DataStreamRequest
-    /// Comes before the events, so that it is released before them: with nobody to wait for, the rest of a body would come
-    /// all at once, and perhaps to its end before the request is cancelled.
     fileprivate let reader: Reader
-    fileprivate let events: DataStreamTask.Stream<Data, Never>
 
     public func makeAsyncIterator() -> Iterator {
-      Iterator(request: request, reader: reader, events: events.makeAsyncIterator())
+      Iterator(request: request, reader: reader, events: reader.events.makeAsyncIterator())
     }
   }
 
@@ -58,9 +55,11 @@ public struct StreamedResponse: Sendable {
   /// The caller's interest in the body: the request is cancelled when its last copy is gone.
   fileprivate final class Reader: Sendable {
     private let request: DataStreamRequest
+    let events: DataStreamTask.Stream<Data, Never>
 
-    init(_ request: DataStreamRequest) {
+    init(_ request: DataStreamRequest, _ events: DataStreamTask.Stream<Data, Never>) {
       self.request = request
+      self.events = events
     }
 
     deinit { request.cancel() }
@@ -89,12 +88,12 @@ extension DataStreamRequest {
     let events = streamTask().streamingData()
     addHandler(.endingHead())
     return try await withTaskCancellationHandler {
-      let reader = StreamedResponse.Reader(self)
+      let reader = StreamedResponse.Reader(self, events)
       // The box is filled by the closure above, so the head has this type.
       let awaited = unsafeDowncast(await box.response, to: Awaited<Result<HTTPURLResponse, WeirError>>.self)
       return StreamedResponse(
         head: try awaited.response.value(of: self),
-        body: StreamedResponse.Body(request: self, reader: reader, events: events))
+        body: StreamedResponse.Body(request: self, reader: reader))
     } onCancel: {
       cancel()
     }

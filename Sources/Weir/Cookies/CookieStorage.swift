@@ -173,7 +173,7 @@ struct CookieHandling {
     case .never: return false
     case .onlyFromMainDocumentDomain:
       // Programs have no main document, unless the request names one.
-      guard let document = hop.urlRequest.mainDocumentURL else { return true }
+      guard let document = hop.given?.mainDocumentURL else { return true }
       guard let main = CookieSite(HopRequest(URLRequest(url: document))) else { return false }
       return site.isWithin(main.host)
     default: return true

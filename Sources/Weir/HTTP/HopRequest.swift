@@ -9,7 +9,7 @@ final class HopRequest: Sendable {
   }
 
   private let form: Form
-  /// Asked more often than ``form``, whose copies retain what it has.
+  /// Kept beside `form`, as a look at that retains what is in it.
   private let isPlain: Bool
   let url: URL?
   /// The URL's text; empty if there is no URL.
@@ -24,6 +24,7 @@ final class HopRequest: Sendable {
 
   /// The request that `URLRequest(url:method:headers:)` makes.
   convenience init(plain url: URL, method: HTTPMethod, headers: HTTPHeaders = [:]) {
+    let url = url.absoluteURL
     self.init(.plain(url, headers), url, method: method.rawValue)
   }
 
@@ -44,8 +45,9 @@ final class HopRequest: Sendable {
     (url, text, method, originLength) = (hop.url, hop.text, hop.method, hop.originLength)
   }
 
-  /// The request with other header fields.
+  /// The request with other header fields. One without a URL, which is not sent, stays as it is: Foundation can't copy it.
   func with(_ headers: HTTPHeaders) -> HopRequest {
+    guard url != nil else { return self }
     switch form {
     case .given(var urlRequest):
       urlRequest.headers = headers

@@ -4,20 +4,19 @@
 /// struct Tenant: HeaderAdapter {
 ///   let name: String
 ///
-///   func headers(using state: RequestAdapterState) -> HTTPHeaders? { ["X-Tenant": name] }
+///   func headers(using state: RequestAdapterState) -> HTTPHeaders { ["X-Tenant": name] }
 /// }
 /// ```
 ///
-/// weir puts the fields into the request's head. It makes no `URLRequest` for this adapter, as it does for any other one:
-/// to make and change one costs as much as a third of a small request.
+/// Other adapters are handed a `URLRequest`, which is made and changed for them and costs as much as half a small request.
+/// For this one there is none, if the request is one of a URL, a method and header fields.
 @preconcurrency
 public protocol HeaderAdapter: RequestInterceptor {
-  /// The fields of an attempt, each in place of the request's own field of that name. Nil: the other form,
-  /// ``RequestAdapter/adapt(_:using:completion:)``, is called, which has time and sees the request.
+  /// The fields of an attempt, each in place of the request's own field of that name.
   ///
   /// Runs where adapters run. An error arrives at the request as ``WeirError/requestAdaptationFailed(error:)``; so does a
-  /// field that must not be sent.
-  func headers(using state: RequestAdapterState) throws -> HTTPHeaders?
+  /// field that `URLRequest.validate()` refuses.
+  func headers(using state: RequestAdapterState) throws -> HTTPHeaders
 }
 
 extension HeaderAdapter {
@@ -29,22 +28,24 @@ extension HeaderAdapter {
     adapt(urlRequest, using: RequestAdapterState(requestID: UUID(), session: session), completion: completion)
   }
 
-  /// Sets the fields; changes nothing without them.
   @preconcurrency
   public func adapt(
     _ urlRequest: URLRequest, using state: RequestAdapterState,
     completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
   ) {
-    let hop = HopRequest(urlRequest)
-    completion((adapted(hop, using: state) ?? .success(hop)).map(\.urlRequest))
+    completion(Result { HopRequest(urlRequest).updated(with: try headers(using: state)).urlRequest })
   }
+}
 
-  /// The request with the fields; nil without them.
-  func adapted(_ hop: HopRequest, using state: RequestAdapterState) -> Result<HopRequest, any Error>? {
-    do {
-      return try headers(using: state).map { .success(hop.with(hop.headers.updated(with: $0))) }
-    } catch {
-      return .failure(error)
-    }
+/// An adapter that may have no need of the `URLRequest`.
+package protocol ReadyAdapter: RequestAdapter {
+  /// The fields to set if that is all there is to do; nil if ``RequestAdapter/adapt(_:using:completion:)`` has to be called.
+  func readyHeaders(using state: RequestAdapterState) -> HTTPHeaders?
+}
+
+extension HopRequest {
+  /// The request with these fields, each in place of its own field of that name.
+  func updated(with fields: HTTPHeaders) -> HopRequest {
+    fields.isEmpty ? self : with(headers.updated(with: fields))
   }
 }

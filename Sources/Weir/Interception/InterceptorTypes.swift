@@ -8,6 +8,7 @@ struct InterceptorTypes {
     let retries: Bool
     let mayHaveName: Bool
     let setsFields: Bool
+    let mayBeReady: Bool
   }
 
   private var known: [ObjectIdentifier: Facts] = [:]
@@ -20,7 +21,8 @@ struct InterceptorTypes {
     if facts.isList, let list = adapter as? Interceptor { return list.adapters.flatMap { adapters(of: $0) } }
     return [
       NamedAdapter(
-        adapter: adapter, setsFields: facts.setsFields ? adapter as? any HeaderAdapter : nil,
+        adapter: adapter, fields: facts.setsFields ? adapter as? any HeaderAdapter : nil,
+        ready: facts.mayBeReady ? adapter as? any ReadyAdapter : nil,
         name: (facts.mayHaveName ? (adapter as? any NamedInterceptor)?.name : nil) ?? facts.name)
     ]
   }
@@ -39,7 +41,8 @@ struct InterceptorTypes {
     let facts = Facts(
       name: String(describing: type), isList: type == Interceptor.self,
       adapts: !(interceptor is any RetryOnlyInterceptor), retries: !(interceptor is any AdaptOnlyInterceptor),
-      mayHaveName: interceptor is any NamedInterceptor, setsFields: interceptor is any HeaderAdapter)
+      mayHaveName: interceptor is any NamedInterceptor, setsFields: interceptor is any HeaderAdapter,
+      mayBeReady: interceptor is any ReadyAdapter)
     known[ObjectIdentifier(type)] = facts
     return facts
   }
@@ -60,10 +63,19 @@ package protocol AdaptOnlyInterceptor {}
 /// An adapter and what is known of it.
 struct NamedAdapter: Sendable {
   let adapter: any RequestAdapter
-  /// The same, if it may have no need of the `URLRequest`.
-  let setsFields: (any HeaderAdapter)?
+  /// The same, if it sets fields alone, or if it may be done with that.
+  let fields: (any HeaderAdapter)?
+  let ready: (any ReadyAdapter)?
   /// Its name in metrics: the one that it was given, else that of its type.
   let name: String
+}
+
+extension NamedAdapter {
+  /// The adapted request; nil if the adapter needs the `URLRequest`.
+  func adapted(_ hop: HopRequest, using state: RequestAdapterState) -> Result<HopRequest, any Error>? {
+    if let fields { return Result { hop.updated(with: try fields.headers(using: state)) } }
+    return ready?.readyHeaders(using: state).map { .success(hop.updated(with: $0)) }
+  }
 }
 
 /// An adapter that may also compress the bodies of uploads, which adapters don't see.

@@ -177,7 +177,7 @@ final class SessionCore {
   /// Header lines in wire form. Without an Accept field, `Accept: */*` is added.
   private static func prepared(_ headers: HTTPHeaders) -> PreparedHeaders {
     var block = HeaderBlock(reservingBytes: 256)
-    for header in headers { block.append(name: header.name, value: header.value) }
+    block.append(headers)
     if !block.hasAccept { block.append(name: "Accept", value: "*/*") }
     return PreparedHeaders(block)
   }
@@ -218,7 +218,7 @@ final class SessionCore {
     let shared = configuration.headers
     guard own.allSatisfy({ shared[$0.name] == nil && !FieldSyntax.isSameName($0.name, "Accept") }) else { return nil }
     var block = preparedDefaultHeaders().block
-    for field in own { block.append(name: field.name, value: field.value) }
+    block.append(own)
     return PreparedHeaders(block)
   }
 
@@ -334,5 +334,11 @@ struct ActivePipelines {
     places[place] = nil
     free.append(place)
     return pipeline
+  }
+}
+
+extension HeaderBlock {
+  fileprivate mutating func append(_ headers: HTTPHeaders) {
+    for header in headers { append(name: header.name, value: header.value) }
   }
 }

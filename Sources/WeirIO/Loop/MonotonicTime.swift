@@ -20,7 +20,7 @@ package struct MonotonicTime: Hashable, Comparable, Sendable {
   @inlinable @inline(__always)
   package static var distantFuture: MonotonicTime { MonotonicTime(nanoseconds: .max) }
 
-  // What `Equatable` and `Comparable` would make of some of them is called through their tables in other modules.
+  // Synthesized operators would be called through a witness table in other modules.
   @inlinable @inline(__always)
   package static func == (left: MonotonicTime, right: MonotonicTime) -> Bool { left.nanoseconds == right.nanoseconds }
 

@@ -27,6 +27,12 @@ final class KeySource: AsyncAuthenticator {
   }
 }
 
+struct Tenant: HeaderAdapter {
+  let name: String
+
+  func headers(using state: RequestAdapterState) -> HTTPHeaders { ["X-Tenant": name] }
+}
+
 protocol SigningKeys: Sendable {
   func signature(of urlRequest: URLRequest) async throws -> String
 }

@@ -11,11 +11,11 @@ import WeirTestSupport
 struct HeaderAdapterTests {
   /// Sets what a closure says.
   private struct Fields: HeaderAdapter {
-    let make: @Sendable (RequestAdapterState) throws -> HTTPHeaders?
+    let make: @Sendable (RequestAdapterState) throws -> HTTPHeaders
 
-    init(_ make: @escaping @Sendable (RequestAdapterState) throws -> HTTPHeaders?) { self.make = make }
+    init(_ make: @escaping @Sendable (RequestAdapterState) throws -> HTTPHeaders) { self.make = make }
 
-    func headers(using state: RequestAdapterState) throws -> HTTPHeaders? { try make(state) }
+    func headers(using state: RequestAdapterState) throws -> HTTPHeaders { try make(state) }
   }
 
   private static func fine() throws -> ScriptedServer {
@@ -57,11 +57,9 @@ struct HeaderAdapterTests {
     #expect(server.allRequests.map { $0.values(of: "Accept") } == [["*/*"], ["text/plain"]])
   }
 
-  @Test("Each of a chain sees to its fields, whatever the others are; nil calls the other form")
+  @Test("Each of a chain sees to its fields, whatever the others are")
   func chain() async throws {
-    struct Later: HeaderAdapter {
-      func headers(using state: RequestAdapterState) -> HTTPHeaders? { nil }
-
+    struct Later: RequestAdapter {
       func adapt(
         _ urlRequest: URLRequest, using state: RequestAdapterState,
         completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
@@ -169,6 +167,19 @@ struct HeaderAdapterTests {
     #expect(server.allRequests.first?.value(of: "X-Own") == "o")
   }
 
+  @Test("A request without a URL fails, and one with a relative URL goes where it leads")
+  func urls() async throws {
+    let server = try Self.fine()
+    let session = Session(interceptor: Fields { _ in ["X-Key": "k"] })
+    var nowhere = try URLRequest(url: server.url, method: .get)
+    nowhere.url = nil
+    #expect(await session.request(nowhere).plainResponse().error != nil)
+    let relative = try #require(URL(string: "items", relativeTo: URL(string: server.url)))
+    let response = await session.request(relative, headers: ["X-Own": "o"]).plainResponse()
+    #expect(response.response?.url == relative.absoluteURL && response.request?.url == relative.absoluteURL)
+    #expect(server.allRequests.map(\.target) == ["/items"])
+  }
+
   @Test("Monitors see the URL requests and the adapter's name")
   func events() async throws {
     let server = try Self.fine()
@@ -236,7 +247,7 @@ struct HeaderAdapterTests {
     let tests = InterceptorTests()
     for byID in [true, false] {
       #expect(try tests.adapted(Fields { _ in ["A": "1"] }, byID: byID).map { try $0.get().headers["A"] } == ["1"])
-      #expect(try tests.adapted(Fields { _ in nil }, byID: byID).map { try $0.get().headers.isEmpty } == [true])
+      #expect(try tests.adapted(Fields { _ in [:] }, byID: byID).map { try $0.get().headers.isEmpty } == [true])
       #expect(tests.failures(of: Fields { _ in throw SampleError() }, byID: byID) == 1)
     }
   }

@@ -97,7 +97,7 @@ extension RequestPipeline {
       let state = RequestAdapterState(request: request, session: session, attempt: number, traceContext: trace)
       let began = MonotonicTime.now
       let adapter = adapters[index]
-      if let result = adapter.setsFields?.adapted(hop, using: state) {
+      if let result = adapter.adapted(hop, using: state) {
         return answered(result, index, after: MonotonicTime.now.seconds(since: began))
       }
       let answer = SingleCall<Result<URLRequest, any Error>> { result in
