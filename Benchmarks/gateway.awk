@@ -88,10 +88,10 @@ END {
   }
 
   printf "\n%-52s    value   goal\n", "to nginx"
-  goal("gateway, CPU, wrk -c64 (must 1.6)", "weir", "nginx", "wrk-64", cpu, 1.2)
-  goal("gateway, CPU, wrk -c512 (must 1.6)", "weir", "nginx", "wrk-512", cpu, 1.2)
+  goal("gateway, CPU, wrk -c64 (must 1.08)", "weir", "nginx", "wrk-64", cpu, 1.0)
+  goal("gateway, CPU, wrk -c512 (must 1.08)", "weir", "nginx", "wrk-512", cpu, 1.0)
   goal("gateway, p99, wrk -c64 (must 1.5)", "weir", "nginx", "wrk-64", p99, 1.2)
-  goal("TLS, CPU, wrk -c64", "weir", "nginx", "tls-64", cpu, 1.5)
+  goal("TLS, CPU, wrk -c64 (must 1.25)", "weir", "nginx", "tls-64", cpu, 1.1)
   goal("TLS, a connection each (ECDSA), CPU", "weir", "nginx", "anew-16", cpu, 1.3)
   goal("gzip of 20 KiB, CPU", "weir", "nginx", "gzip20k-16", cpu, 1.3)
   goal("gzip of 1 MiB, CPU", "weir", "nginx", "gzip1m-16", cpu, 1.3)
