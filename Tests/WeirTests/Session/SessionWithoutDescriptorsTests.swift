@@ -45,10 +45,12 @@ struct SessionWithoutDescriptorsTests {
     let session = Session(configuration: configuration)
     let url = "http://a.example:\(server.port)/"
     #expect(await session.request(url).serializingString().response.value == "1")
+    // The main queue, which is the default, may need a descriptor to wake its thread.
+    let queue = DispatchQueue(label: "own")
     let error = ThisProcess.withoutFreeDescriptors {
       let ended = DispatchSemaphore(value: 0)
       let error = Mutex<WeirError?>(nil)
-      session.request(url).response { response in
+      session.request(url).response(queue: queue) { response in
         error.withLock { $0 = response.error }
         ended.signal()
       }
