@@ -60,7 +60,9 @@ import WeirTestSupport
 
   @Test func requestsUnderWayEndBeforeTheProgramDoes() async throws {
     let weir = try await WeirProgram()
-    #expect(try await CurlAnswer.get(weir.metricsURL("/-/ready")).status == 200)
+    try await eventually("it says that it is ready") {
+      try await CurlAnswer.get(weir.metricsURL("/-/ready")).status == 200
+    }
     async let slow = CurlAnswer.get(weir.url("/delay/8s"))
     try await eventually("the request is under way") {
       let page = ExpositionText(try await CurlAnswer.get(weir.metricsURL("/metrics")).body)
