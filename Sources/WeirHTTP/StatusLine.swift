@@ -8,13 +8,6 @@ package struct HTTPVersionNumber: Sendable, Hashable, CustomStringConvertible {
     self.minor = minor
   }
 
-  // Synthesized operators would be called through a witness table in other modules.
-  @inlinable @inline(__always)
-  package static func == (left: Self, right: Self) -> Bool { left.major == right.major && left.minor == right.minor }
-
-  @inlinable @inline(__always)
-  package static func != (left: Self, right: Self) -> Bool { !(left == right) }
-
   package static let http1_0 = HTTPVersionNumber(major: 1, minor: 0)
   package static let http1_1 = HTTPVersionNumber(major: 1, minor: 1)
   package static let http2 = HTTPVersionNumber(major: 2, minor: 0)

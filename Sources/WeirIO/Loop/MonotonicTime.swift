@@ -5,7 +5,7 @@ import Glibc
 package struct MonotonicTime: Hashable, Comparable, Sendable {
   package var nanoseconds: Int64
 
-  @inlinable @inline(__always)
+  @inlinable
   package init(nanoseconds: Int64) {
     self.nanoseconds = nanoseconds
   }
@@ -17,27 +17,12 @@ package struct MonotonicTime: Hashable, Comparable, Sendable {
     return MonotonicTime(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
   }
 
-  @inlinable @inline(__always)
-  package static var distantFuture: MonotonicTime { MonotonicTime(nanoseconds: .max) }
+  package static let distantFuture = MonotonicTime(nanoseconds: .max)
 
-  // Synthesized operators would be called through a witness table in other modules.
-  @inlinable @inline(__always)
-  package static func == (left: MonotonicTime, right: MonotonicTime) -> Bool { left.nanoseconds == right.nanoseconds }
-
-  @inlinable @inline(__always)
-  package static func != (left: MonotonicTime, right: MonotonicTime) -> Bool { left.nanoseconds != right.nanoseconds }
-
-  @inlinable @inline(__always)
-  package static func < (left: MonotonicTime, right: MonotonicTime) -> Bool { left.nanoseconds < right.nanoseconds }
-
-  @inlinable @inline(__always)
-  package static func <= (left: MonotonicTime, right: MonotonicTime) -> Bool { left.nanoseconds <= right.nanoseconds }
-
-  @inlinable @inline(__always)
-  package static func > (left: MonotonicTime, right: MonotonicTime) -> Bool { left.nanoseconds > right.nanoseconds }
-
-  @inlinable @inline(__always)
-  package static func >= (left: MonotonicTime, right: MonotonicTime) -> Bool { left.nanoseconds >= right.nanoseconds }
+  @inlinable
+  package static func < (left: MonotonicTime, right: MonotonicTime) -> Bool {
+    left.nanoseconds < right.nanoseconds
+  }
 
   /// The time `seconds` later; saturates, so that an absurd interval means "never" instead of a trap.
   package func advanced(bySeconds seconds: Double) -> MonotonicTime {
