@@ -170,5 +170,8 @@ enum CurlText {
     return String(clean)
   }
 
-  private static func isControl(_ scalar: Unicode.Scalar) -> Bool { scalar.properties.generalCategory == .control }
+  /// Unicode's category Cc, without its tables: each connection that is refused has such a text.
+  private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+    scalar.value < 0x20 || 0x7F...0x9F ~= scalar.value
+  }
 }

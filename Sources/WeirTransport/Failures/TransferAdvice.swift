@@ -47,10 +47,23 @@ package struct TransferAdvice {
       return "the server's answer is not HTTP"
     }
     guard error.code == .couldNotConnect || error.code == .timedOut else { return error.message }
-    var text = error.message.replacing(/\ after \d+ ms/, with: "")
+    var text = withoutTime(error.message)
     for echo in [": Couldn't connect to server", ": Could not connect to server"]
     where text.hasSuffix(echo) && error.osErrno != 0 {
       text = text.dropLast(echo.count) + ": \(String(cString: strerror(error.osErrno)))"
+    }
+    return text
+  }
+
+  /// The text without the time that a connect took: " after 12 ms". In octets, since where nothing listens each attempt has one.
+  private static func withoutTime(_ text: String) -> String {
+    let octets = text.utf8
+    for start in octets.indices where octets[start] == .space && octets[start...].starts(with: " after ".utf8) {
+      let number = octets[start...].dropFirst(" after ".utf8.count)
+      let rest = number.drop { $0.isDigit }
+      if rest.startIndex > number.startIndex, rest.starts(with: " ms".utf8) {
+        return String(text[..<start] + text[rest.dropFirst(" ms".utf8.count).startIndex...])
+      }
     }
     return text
   }

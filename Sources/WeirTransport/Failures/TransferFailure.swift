@@ -210,7 +210,12 @@ package enum FailureCode: Int, CaseIterable, Sendable {
   case downloadDecodingFailedToComplete = -3007
 
   /// The code's name in snake case, fit for a metric: `cannot_find_host`.
-  package var label: String {
+  package var label: String { Self.labels[self] ?? snakeCase }
+
+  /// Made once: a failed request asks for its label several times, and each took as long as half a good request.
+  private static let labels = Dictionary(uniqueKeysWithValues: allCases.map { ($0, $0.snakeCase) })
+
+  private var snakeCase: String {
     var label = ""
     var isAfterCapital = true
     for scalar in "\(self)".unicodeScalars {

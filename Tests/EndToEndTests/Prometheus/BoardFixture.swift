@@ -81,6 +81,8 @@ struct BoardFixture {
     "rate(weir_auth_refreshes_total{interceptor=\"locked\", outcome=\"failure\"}[5m]) > 0",
     "rate(weir_auth_refreshes_total{interceptor=\"vault\", outcome=\"success\"}[5m]) > 0",
     "weir_credential_expires_timestamp_seconds{credential=\"vault\"} > 0",
+    "sum(job_destination:weir_requests_settled:increase10m{server_address=\"\(pool)\"})"
+      + " > sum(job_destination:weir_requests_failed:increase10m{server_address=\"\(pool)\"})",
     "job_route:weir_gateway_requests_failed:increase10m{route=\"shop\"} > 0",
     "job_route:weir_gateway_requests_failed:increase10m{route=\"dead\"} > 0",
     "job_route:weir_retried_requests_received:increase10m > 0",

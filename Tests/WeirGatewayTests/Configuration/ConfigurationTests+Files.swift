@@ -62,7 +62,7 @@ extension ConfigurationTests {
     let text = start + (0..<20_000).map { indent + line.replacing("%", with: "\($0)") + "\n" }.joined()
     let began = ContinuousClock.now
     let error = #expect(throws: ConfigurationError.self) { try read(text) }
-    #expect(ContinuousClock.now - began < .seconds(30))
+    #expect(ContinuousClock.now - began < .seconds(120))
     let lines = error?.description.split(separator: "\n") ?? []
     #expect(lines.count == 101)
     #expect(lines.last == "weir.yml: and \(count - 100) more problems")
@@ -73,7 +73,7 @@ extension ConfigurationTests {
     let text = "routes: [{name: a, upstream: 'http://h', retry: {limit: 1, methods: [\(methods)]}}]"
     let began = ContinuousClock.now
     let warnings = try read(text).warnings
-    #expect(ContinuousClock.now - began < .seconds(30))
+    #expect(ContinuousClock.now - began < .seconds(120))
     #expect(warnings.count == 101)
     #expect(warnings.last?.description(file: "f", severity: "warning") == "f: warning: and 19900 more")
   }

@@ -44,6 +44,25 @@ import WeirCurl
   }
 
   @Test(
+    "The time that a connect took is left out, so that failures of one kind have one text",
+    arguments: [
+      ("Failed to connect to ::1 port 9 after 12 ms: no", "Failed to connect to ::1 port 9: no"),
+      ("no after 0 ms", "no"), ("no after  after 7 ms", "no after"),
+      ("no after  ms", "no after  ms"), ("no after ms", "no after ms"), ("no after 12 s", "no after 12 s"),
+      ("no after 12ms", "no after 12ms"), ("no after", "no after"),
+    ])
+  func timesOfConnects(text: String, told: String) {
+    #expect(failure(TransferError(.curl, code: .couldNotConnect, message: text)).text == told)
+  }
+
+  @Test func codesHaveLabelsOfTheirOwn() {
+    #expect(FailureCode.cannotConnectToHost.label == "cannot_connect_to_host")
+    #expect(FailureCode.httpTooManyRedirects.label == "http_too_many_redirects")
+    #expect(FailureCode.badURL.label == "bad_url" && FailureCode.unsupportedURL.label == "unsupported_url")
+    #expect(Set(FailureCode.allCases.map(\.label)).count == FailureCode.allCases.count)
+  }
+
+  @Test(
     arguments: [
       (.couldNotResolveHost, nil, "check the name and the machine's resolver"),
       (.badTrustRoots, nil, "tls.ca"), (.clientCertificateProblem, nil, "tls.certificate"),
