@@ -28,7 +28,8 @@ package final class Peer: Sendable {
     unlink(log)
   }
 
-  /// Kills it with its children, and returns when it is gone.
+  /// Kills it with its children, and returns when they are gone: a child that still lives keeps open the sockets that it
+  /// inherited, such as a name server's child that answered over TCP.
   package func stop() {
     exit.withLock { exit in
       if exit == nil { exit = end(0, killing: true) }
@@ -46,9 +47,7 @@ package final class Peer: Sendable {
     get throws {
       let tasks = "/proc/\(pid)/task"
       return try FileManager.default.contentsOfDirectory(atPath: tasks).allSatisfy {
-        // The state stands behind the name, which is in brackets: proc_pid_stat(5).
-        try String(contentsOfFile: "\(tasks)/\($0)/stat", encoding: .utf8).split(separator: ")").last?.hasPrefix(" T")
-          ?? false
+        try Self.statusFields("\(tasks)/\($0)/stat").first == "T"
       }
     }
   }
@@ -70,8 +69,25 @@ package final class Peer: Sendable {
       info.si_signo == SIGCHLD
     else { return nil }
     kill(-pid, SIGKILL)
+    while killing, groupLives { usleep(1000) }
     PeerKeeper.shared.forget(pid)
     return Self.reap(pid)
+  }
+
+  /// Whether a process of its group still runs. A zombie holds nothing open.
+  private var groupLives: Bool {
+    let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+    return processes.contains { process in
+      guard Int(process) != nil, let fields = try? Self.statusFields("/proc/\(process)/stat"), fields.count > 2 else {
+        return false
+      }
+      return fields[2] == "\(pid)" && fields[0] != "Z" && fields[0] != "X"
+    }
+  }
+
+  /// What stands behind the name, which is in brackets, of a file of proc_pid_stat(5): the state, the parent, the group.
+  private static func statusFields(_ file: String) throws -> [Substring] {
+    try String(contentsOfFile: file, encoding: .utf8).split(separator: ")").last?.split(separator: " ") ?? []
   }
 
   /// What it wrote so far, errors included.
