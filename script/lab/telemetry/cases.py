@@ -188,8 +188,8 @@ CASES = (
     Case("final", ("503 X-No-Retry: 1",), (server(503, denied("policy")), attempt(503)), ONCE),
     Case("longer", ("503 Retry-After: 9",), (server(503, denied("deadline")), attempt(503)), {**ONCE, "timeout": "1s"}),
     Case("won", ("hang", "200"), (server(200), abandoned(), attempt(200, but=HEDGE)), HEDGED),
-    Case("beaten", ("late", "hang"), (server(200), attempt(200, head=True), abandoned(but=HEDGE)), HEDGED),
-    Case("worse", ("late", "503"), (server(200), attempt(200, head=True), attempt(503, but=HEDGE)), HEDGED),
+    Case("beaten", ("last", "hang"), (server(200), attempt(200, head=True), abandoned(but=HEDGE)), HEDGED),
+    Case("worse", ("last", "503"), (server(200), attempt(200, head=True), attempt(503, but=HEDGE)), HEDGED),
     Case("alone", ("late",), (server(200, ("hedge denied", {})), attempt(200, head=True)),
          {**HEDGED, "retry": {"budget": NO_BUDGET}}),
     # Requests that wait, or are not sent.

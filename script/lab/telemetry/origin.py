@@ -9,7 +9,7 @@ from lab.credentials.server import Request, request, response, told
 from lab.processes import free_port
 from lab.servers import echo
 
-LATE = 0.15
+LATE = 1.0
 """Seconds until the head of an answer that is late, and until a token."""
 
 
@@ -18,6 +18,7 @@ class Origin:
     perhaps with a field behind it, or one of these words:
 
     late     200, after a while
+    last     200, a while after the next request of its case was answered, or began to hang
     hang     none, until the connection is closed
     begun    a part of a body, and no more until the connection is closed
     cut      a part of a body, and the end of the connection
@@ -62,7 +63,9 @@ class Origin:
         async with self.came:
             self.came.notify_all()
         match answer:
-            case "late":
+            case "late" | "last":
+                if answer == "last":
+                    await self.until(name, requests=len(seen) + 1)
                 await asyncio.sleep(LATE)
                 writer.write(response(200))
             case "hang" | "begun":
@@ -86,7 +89,7 @@ class Origin:
                 body = "" if asked.method == "HEAD" else "ok"
                 writer.write(response(int(status), body, f"{field}\r\n" if field else ""))
 
-    async def until(self, name: str, left: bool = False) -> None:
-        """Returns once a request of the case is here, or has been given up."""
+    async def until(self, name: str, left: bool = False, requests: int = 1) -> None:
+        """Returns once so many requests of the case are here, or one has been given up."""
         async with asyncio.timeout(10), self.came:
-            await self.came.wait_for(lambda: self.left[name] if left else self.seen[name])
+            await self.came.wait_for(lambda: self.left[name] if left else len(self.seen[name]) >= requests)
