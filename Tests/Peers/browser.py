@@ -77,6 +77,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
 
+class Refused(Exception):
+    """Chromium's answer to a call is an error."""
+
+
 class Browser:
     """A connection to Chromium; each tab is a session of it."""
 
@@ -105,7 +109,8 @@ class Browser:
             message["sessionId"] = session
         await self.socket.send(json.dumps(message))
         message = await asyncio.wait_for(answer, patience)
-        assert "error" not in message, f"{method}: {message['error']}"
+        if "error" in message:
+            raise Refused(f"{method}: {message['error']}")
         return message["result"]
 
     async def tab(self, width, scheme, has_script=True, height=900, scale=1):
@@ -150,14 +155,17 @@ class Tab:
         await asyncio.wait_for(self.loaded.wait(), PATIENCE)
 
     async def value(self, expression):
-        # A page that is loaded anew meanwhile may take the answer with it.
+        # A page that is loaded anew meanwhile may take the answer with it, or have the call refused.
+        failures = []
         for patience in (5, 10, PATIENCE):
-            with contextlib.suppress(TimeoutError, asyncio.TimeoutError):
+            try:
                 result = await self.call(
                     "Runtime.evaluate", patience=patience, expression=expression, returnByValue=True)
                 assert "exceptionDetails" not in result, result["exceptionDetails"]
                 return result["result"].get("value")
-        raise AssertionError(f"no answer: {expression}")
+            except (TimeoutError, asyncio.TimeoutError, Refused) as failure:
+                failures.append(failure)
+        raise AssertionError(f"no answer: {expression}: {failures}")
 
     async def until(self, expression):
         end = time.monotonic() + PATIENCE
