@@ -40,7 +40,7 @@ class Slack:
     """From the beginning of a pause until the status page names it."""
 
 
-BUSY = Slack(reaction=0.5, page=1.0, retry=2.0, named=3.0)
+BUSY = Slack(reaction=1.0, page=1.0, retry=2.0, named=3.0)
 
 
 def others(calls: list[Call]) -> Counter[str]:

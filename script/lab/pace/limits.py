@@ -31,8 +31,8 @@ class Bounds:
 
 
 LONG = Bounds(seconds=60, good=0.97, limited=0.005, reaction=0.05)
-SHORT = Bounds(seconds=12, good=0.7, limited=0.02, reaction=0.25)
-"""Has to hold on a busy machine, where an attempt that comes late may cost a pause of a second."""
+SHORT = Bounds(seconds=12, good=0.7, limited=0.02, reaction=0.75)
+"""Has to hold on a busy machine, where an attempt that comes late may cost a pause of a second, and the API reads it late."""
 
 
 @dataclass
