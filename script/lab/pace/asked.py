@@ -144,7 +144,7 @@ async def told(place: Place, _: bool, slack: Slack) -> list[Bar]:
     found = asked(outcome, slack)
     began, ends = found[0].began, found[0].ends
     refused = [call for call in outcome.calls if call.reason == "paused"]
-    errors = [wrong(float(call.retry_after or "nan"), ends - call.ended) for call in refused]
+    errors = [wrong(float(call.retry_after or "nan"), ends - call.ended, ends - call.due) for call in refused]
     apart = max((abs(error) for error in errors), default=float("inf"))
     took = quantile((call.took for call in refused), 0.99) or 0
     other = others([call for call in outcome.calls if call.reason != "paused"])

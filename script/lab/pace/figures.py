@@ -55,10 +55,11 @@ def pause(hits: list[Hit], began: float, ends: float, reaction: float) -> Pause:
     return Pause(began, ends, under_way, early, after[0] if after else None, alone)
 
 
-def wrong(told: float, left: float) -> float:
-    """By how many seconds `Retry-After` told too few or too many: it has whole seconds, rounded up.
+def wrong(told: float, least: float, most: float) -> float:
+    """By how many seconds `Retry-After` told too few or too many: it has whole seconds, rounded up. When it was told, between `least`
+    and `most` seconds were left.
 
-    >>> [round(wrong(told, 2.25), 2) for told in (2, 3, 4)]
-    [-0.25, 0.0, 0.75]
+    >>> [round(wrong(told, 2.25, 3.5), 2) for told in (2, 3, 4, 5)]
+    [-0.25, 0.0, 0.0, 0.5]
     """
-    return min(0.0, told - left) + max(0.0, told - left - 1)
+    return min(0.0, told - least) + max(0.0, told - most - 1)
