@@ -21,7 +21,7 @@ struct DeployDocumentTests {
     // The last commands wait for the end of all that was started. If an earlier one fails, the shell's group is killed.
     let prelude = "set -euo pipefail; cd \(directory.path); PATH=\(bin):$PATH\n"
     let shell = try Peer(.shell, ["-c", prelude + Self.rewrite(commands.joined(separator: "\n"), ports)])
-    let status = try await shell.waitForExit(within: 180)
+    let status = try await shell.waitForExit()
     #expect(status == .exited(0), "\(shell.output)\n\(Self.logs(in: directory))")
     #expect(shell.output.matches(of: /=> 3 @/).count == 2, "\(shell.output)")
     #expect(shell.output.contains("\n2\n") && !shell.output.contains("replica"), "\(shell.output)")

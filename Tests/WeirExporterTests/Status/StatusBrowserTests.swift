@@ -29,7 +29,7 @@ import WeirTestSupport
     let script = "\(PackageRoot.path)/Tests/Peers/browser.py"
     // A browser on a busy machine takes a while.
     let peer = try Peer(python, [script, verb, try chromium.path, directory.path] + arguments)
-    guard try await peer.waitForExit(within: 240) == .exited(0) else { throw PeerError(peer.output) }
+    guard try await peer.waitForExit() == .exited(0) else { throw PeerError(peer.output) }
     return peer.output
   }
 

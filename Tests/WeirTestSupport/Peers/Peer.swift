@@ -102,7 +102,7 @@ package final class Peer: Sendable {
   }
 
   /// - Throws: ``PeerError`` if it still runs after so many seconds.
-  package func waitForExit(within seconds: Double = 60) async throws -> ExitStatus {
+  package func waitForExit(within seconds: Double = 300) async throws -> ExitStatus {
     try await wait(until: "\(name) has ended", within: seconds) { exitStatus }
   }
 
