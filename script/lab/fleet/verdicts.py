@@ -67,7 +67,8 @@ def changes(messages: Iterable[Message]) -> list[tuple[float, Alert, bool]]:
 
 
 def alert_failures(messages: list[Message], expected: set[Alert]) -> list[str]:
-    """Each expected alert is told of once and resolved once, no message comes twice, and no other page comes.
+    """Each expected alert is told of once and resolved once, no message with one comes twice, and no other page comes. Other tickets come
+    and go where the machine is slow.
 
     >>> one = frozenset({Alert("Down", "page", "")})
     >>> fires, ends = Message(1, "a", "g", one), Message(9, "a", "g", frozenset(), one)
@@ -79,11 +80,15 @@ def alert_failures(messages: list[Message], expected: set[Alert]) -> list[str]:
     ['Down page was told of 1 times and resolved 0 times, not once each']
     >>> alert_failures([fires, ends], set())
     ['Down page was not expected']
+    >>> stalled = Message(3, "a", "h", frozenset({Alert("Stalled", "ticket", "")}))
+    >>> alert_failures([fires, stalled, stalled, ends], set(one))
+    []
     """
     found, last = [], dict[str, Message]()
     for message in messages:
         before = last.get(message.group)
-        if before and (before.firing, before.resolved) == (message.firing, message.resolved):
+        is_told_again = before and (before.firing, before.resolved) == (message.firing, message.resolved)
+        if is_told_again and (message.firing | message.resolved) & expected:
             after = f"{message.at - before.at:.1f} s"
             found.append(f"{message.sender} told again after {after} what {before.sender} had told: {content(message)}")
         last[message.group] = message
