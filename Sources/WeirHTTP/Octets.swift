@@ -74,6 +74,12 @@ extension UnsafeRawBufferPointer {
     return memcmp(base, text.utf8Start, text.utf8CodeUnitCount) == 0
   }
 
+  /// Whether `text` is among the octets. A string's own `contains` compares characters, which takes a hundred times as long.
+  @inlinable
+  package func contains(_ text: StaticString) -> Bool {
+    indices.contains { octets($0..<count).starts(with: text) }
+  }
+
   /// Whether both buffers hold the same octets, ignoring the case of letters.
   @inlinable
   package func equalsIgnoringCase(_ other: UnsafeRawBufferPointer) -> Bool {

@@ -31,6 +31,14 @@ import WeirHTTP
     #expect(spells == isSame)
   }
 
+  @Test(arguments: [
+    ("chunk", true), ("a chunk", true), ("chunchunk", true), ("chunks of it", true), ("", false), ("chun", false),
+    ("Chunk", false), ("chun k", false), ("a longer text without it: chun", false),
+  ])
+  func textsAreFoundAnywhere(text: String, isFound: Bool) {
+    #expect(text.withOctets { $0.contains("chunk") } == isFound)
+  }
+
   @Test func everyOtherOctetDiffers() {
     let text: StaticString = "https://x-envoy9.a"
     let letters = text.withUTF8Buffer { Array($0) }

@@ -1,5 +1,6 @@
 import Glibc
 package import WeirCurl
+import WeirHTTP
 
 /// Why a transfer failed: the code that decides what follows, and the text that people read. The text contains no
 /// secret: libcurl's texts name only hosts, ports and certificates.
@@ -97,7 +98,7 @@ extension FailureCode {
     case .weirdServerReply, .chunkFailed: self = .badServerResponse
     // libcurl says "Malformed encoding found in chunked-encoding", "chunk hex-length char not a hex digit" and the
     // like.
-    case .receiveError where text.contains("chunk"): self = .badServerResponse
+    case .receiveError where text.withOctets({ $0.contains("chunk") }): self = .badServerResponse
     case .sendError, .receiveError: self = Self(ofTLS: text) ?? .networkConnectionLost
     case .emptyReply, .partialFile, .http2Framing, .http2Stream, .sendRewindFailed: self = .networkConnectionLost
     case .tlsConnect: self = Self(ofTLS: text) ?? .secureConnectionFailed
@@ -121,7 +122,7 @@ extension FailureCode {
   /// client's certificate after the handshake is over for the client (RFC 8446 section 4.4.2). Nil when the text is not
   /// from OpenSSL, or only reports the end of the connection.
   init?(ofTLS text: String) {
-    guard text.contains("SSL routines"), !text.contains("unexpected eof") else { return nil }
+    guard text.withOctets({ $0.contains("SSL routines") }), !text.contains("unexpected eof") else { return nil }
     self =
       if text.contains("alert certificate required") {
         .clientCertificateRequired
