@@ -278,7 +278,7 @@ class Peer:
         self.head(stream, ("content-length", "4"))
         self.data(stream, flags=("END_STREAM",))
 
-    def flood(self, frame, seconds=30):
+    def flood(self, frame, seconds=120):
         """Sends one frame again and again, and reads nothing."""
         many = frame.serialize() * 5000
         end = time.monotonic() + seconds

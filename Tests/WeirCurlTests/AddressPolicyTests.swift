@@ -5,7 +5,7 @@ import WeirIO
 import WeirTestSupport
 
 /// Which addresses are connected to: judged where the socket is opened.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct AddressPolicyTests {
   private static func policy(
     allow: [String] = [], deny: [String] = [], otherwise: AddressPolicy.Otherwise = .allowed

@@ -6,7 +6,7 @@ import WeirTransport
 @testable import WeirCurl
 
 /// Ends that come from us, at every stage.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CancellationTests {
   private static let upload = TransferBody.pulled(length: 1_000_000)
   private static let response = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf!"

@@ -3,7 +3,7 @@ import WeirCurl
 import WeirTestSupport
 
 /// Addresses as hosts of URLs: all forms of one share a pool and a Host field.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CanonicalURLTests {
   @Test(
     "An address in a URL is written in its one spelling, and all else stays",

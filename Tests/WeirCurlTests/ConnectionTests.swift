@@ -7,7 +7,7 @@ import WeirIO
 import WeirTestSupport
 
 /// Connections: made, shared, counted, lost.
-@Suite(.slow, .timeLimit(.minutes(1)))
+@Suite(.slow, .timeLimit(.minutes(5)))
 struct ConnectionTests {
   private final class Tag: Sendable {}
 

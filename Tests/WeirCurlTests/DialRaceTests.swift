@@ -11,7 +11,7 @@ import WeirTransport
 /// Requests whose connection is being opened, while something else happens.
 ///
 /// The server plays a proxy, so that a test decides when a connection stands.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct DialRaceTests {
   private static let url = "http://127.0.0.1:1/"
 
@@ -299,7 +299,7 @@ struct DialRaceTests {
 }
 
 /// The limits of the engine's own pool.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PoolLimitTests {
   /// Idle connections of other origins make place for a new one.
   @Test(arguments: [1, 3])

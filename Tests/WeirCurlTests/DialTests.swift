@@ -4,7 +4,7 @@ import WeirIO
 import WeirTestSupport
 
 /// Ways to a server: several addresses, tunnels, handshakes; what is counted and measured when they lead nowhere.
-@Suite(.slow, .timeLimit(.minutes(1)))
+@Suite(.slow, .timeLimit(.minutes(5)))
 struct DialTests {
   @Test("What can't be connected is no connection opened", arguments: ["http", "https"])
   func failedDials(scheme: String) async throws {

@@ -7,7 +7,7 @@ import WeirTransport
 @testable import WeirHTTP1
 
 /// TLS connections to one origin over several multi handles.
-@Suite(.slow, .enabled(if: TLSUpstream.isInstalled && isOwnEngine), .timeLimit(.minutes(2)))
+@Suite(.slow, .enabled(if: TLSUpstream.isInstalled && isOwnEngine), .timeLimit(.minutes(5)))
 struct DiallerTests {
   private static let connections = 200
 

@@ -4,7 +4,7 @@ import WeirHTTP
 import WeirTestSupport
 
 /// Ends of exchanges whose request is not sent to its end.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct EarlyEndTests {
   /// libcurl's engine waits for a source that has paused.
   @Test("A response that closes the connection ends an upload that has no end", .enabled(if: isOwnEngine))

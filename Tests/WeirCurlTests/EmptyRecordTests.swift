@@ -5,7 +5,7 @@ import WeirTransport
 @testable import WeirCurl
 
 /// A server on TLS 1.3 that sends records without content: KeyUpdate, which a peer may send as often as it likes.
-@Suite(.enabled(if: TLSUpstream.isInstalled && isOwnEngine), .timeLimit(.minutes(1)))
+@Suite(.enabled(if: TLSUpstream.isInstalled && isOwnEngine), .timeLimit(.minutes(5)))
 struct EmptyRecordTests {
   /// Answers each request, and sends as many KeyUpdates as its path says: in front of the response, or behind it.
   /// Python has no function for them, so OpenSSL's are called on the object within its socket.

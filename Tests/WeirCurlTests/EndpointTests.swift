@@ -6,7 +6,7 @@ import WeirTestSupport
 import WeirTransport
 
 /// Transfers that lead to an endpoint in place of their URL's host.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct EndpointTests {
   private static func spec(_ endpoint: TransferEndpoint.Place) -> TransferSpec {
     var spec = TransferSpec(url: "http://pay.invalid:81/a?b")

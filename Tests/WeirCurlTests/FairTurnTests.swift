@@ -7,7 +7,7 @@ import WeirTestSupport
 @testable import WeirHTTP1
 
 /// A body that comes faster than it is read, or from many pieces, leaves time for the other transfers.
-@Suite(.slow, .enabled(if: TLSUpstream.isInstalled && isOwnEngine), .timeLimit(.minutes(1)))
+@Suite(.slow, .enabled(if: TLSUpstream.isInstalled && isOwnEngine), .timeLimit(.minutes(5)))
 struct FairTurnTests {
   private static let piece = 8 << 20
   private static let pieces = 16

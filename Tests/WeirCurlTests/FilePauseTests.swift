@@ -6,7 +6,7 @@ import WeirTestSupport
 @testable import WeirCurl
 
 /// Holding an upload back while its file is read by a worker.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct FilePauseTests {
   @Test("What a worker brings while sending is paused goes out when it goes on", arguments: [10, 300_000])
   func arrivesWhilePaused(size: Int) async throws {

@@ -4,7 +4,7 @@ import WeirHTTP
 import WeirTestSupport
 
 /// Requests that an HTTP proxy takes itself, in absolute form.
-@Suite(.timeLimit(.minutes(1))) struct ForwardedRequestTests {
+@Suite(.timeLimit(.minutes(5))) struct ForwardedRequestTests {
   private static func rig(
     _ proxy: ScriptedServer, credential: (any ProxyCredential)? = nil, answer: TransferCredential? = nil
   ) async throws -> EngineRig {

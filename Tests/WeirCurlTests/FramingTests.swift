@@ -4,7 +4,7 @@ import WeirHTTP
 import WeirTestSupport
 
 /// Heads after which nobody can be sure where the response ends.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct FramingTests {
   private func exchange(_ response: String, method: String = "GET") async throws -> Outcome {
     let server = try ScriptedServer(.once(response))

@@ -5,7 +5,7 @@ import WeirTransport
 @testable import WeirCurl
 
 /// A server on TLS that sends a part of a record, and the rest when the next request is there.
-@Suite(.slow, .enabled(if: TLSUpstream.isInstalled), .timeLimit(.minutes(1)))
+@Suite(.slow, .enabled(if: TLSUpstream.isInstalled), .timeLimit(.minutes(5)))
 struct HalfRecordTests {
   /// The first connection answers a request, and begins a second response that nobody asked for.
   private static let script = """

@@ -6,7 +6,7 @@ import WeirIO
 import WeirTestSupport
 
 /// Upstreams that answer what nobody asked, or in a shape that libcurl can't bear.
-@Suite(.slow, .timeLimit(.minutes(1)))
+@Suite(.slow, .timeLimit(.minutes(5)))
 struct HostileUpstreamTests {
   /// libcurl 7.88.1 keeps a pointer to the last field of a handle's earlier response, and continues that one.
   @Test(arguments: [" A: b", "\tA: b", "  ", "\t"])

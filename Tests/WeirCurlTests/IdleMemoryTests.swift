@@ -6,7 +6,7 @@ import WeirTransport
 @testable import WeirHTTP1
 
 /// The memory of connections that wait for a request.
-@Suite(.enabled(if: isOwnEngine && Tool(named: "python3").isInstalled), .timeLimit(.minutes(1)))
+@Suite(.enabled(if: isOwnEngine && Tool(named: "python3").isInstalled), .timeLimit(.minutes(5)))
 struct IdleMemoryTests {
   private static let connections = 1_000
 

@@ -4,7 +4,7 @@ import WeirIO
 import WeirTestSupport
 
 /// The addresses of this process, to which a policy may refuse connections.
-@Suite(.timeLimit(.minutes(1))) struct ListeningAddressesTests {
+@Suite(.timeLimit(.minutes(5))) struct ListeningAddressesTests {
   private static func policy(
     _ addresses: String..., otherwise: AddressPolicy.Otherwise = .allowed
   ) throws

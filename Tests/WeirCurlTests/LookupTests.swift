@@ -8,7 +8,7 @@ import WeirTransport
 @testable import WeirCurl
 
 /// Name lookups: each is a thread that nobody can stop.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct LookupTests {
   /// Names of one test, and what their lookups do.
   private struct Names {

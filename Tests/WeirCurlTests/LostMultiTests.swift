@@ -9,7 +9,7 @@ import WeirTransport
 @testable import WeirHTTP1
 
 /// libcurl's multi handle fails, and with it the TLS connections that live in its handles.
-@Suite(.slow, .enabled(if: TLSUpstream.isInstalled && isOwnEngine), .timeLimit(.minutes(1)))
+@Suite(.slow, .enabled(if: TLSUpstream.isInstalled && isOwnEngine), .timeLimit(.minutes(5)))
 struct LostMultiTests {
   private static let half = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"
 

@@ -7,7 +7,7 @@ import WeirTestSupport
 @testable import WeirCurl
 
 /// Who waits for a connection that is being made in the hope that it can be shared, and who must not.
-@Suite(.slow, .timeLimit(.minutes(2)))
+@Suite(.slow, .timeLimit(.minutes(5)))
 struct MultiplexingTests {
   /// Every choice that may lead to HTTP/2 somewhere.
   static let choices: [HTTPVersionChoice] = [.automatic, .http1_1, .http2]

@@ -4,7 +4,7 @@ import WeirIO
 import WeirTestSupport
 
 /// Holding a transfer back in either direction, and the silence timeout.
-@Suite(.slow, .timeLimit(.minutes(1)))
+@Suite(.slow, .timeLimit(.minutes(5)))
 struct PauseTests {
   private static let large = String(repeating: "0123456789", count: 400_000)
 

@@ -6,7 +6,7 @@ import WeirIO
 import WeirTestSupport
 
 /// Transfers whose user takes nothing for a while.
-@Suite(.slow, .timeLimit(.minutes(1)))
+@Suite(.slow, .timeLimit(.minutes(5)))
 struct PausedTransferTests {
   /// Waits until the loop takes next to no CPU for two seconds.
   private static func comesToRest(_ rig: EngineRig) async throws {

@@ -5,7 +5,7 @@ import WeirTestSupport
 import WeirTransport
 
 /// A SOCKS proxy that gets addresses, and a policy about them.
-@Suite(.timeLimit(.minutes(1)), .enabled(if: isOwnEngine)) struct ProxyPolicyTests {
+@Suite(.timeLimit(.minutes(5)), .enabled(if: isOwnEngine)) struct ProxyPolicyTests {
   private static let denied = ["10.0.0.1", "127.0.0.1", "169.254.169.254"]
 
   private static func rig(

@@ -4,7 +4,7 @@ import WeirHTTP
 import WeirTestSupport
 
 /// Ways through proxies to the server itself: what passes, and what becomes of proxies that refuse or fail.
-@Suite(.timeLimit(.minutes(1))) struct ProxyTunnelTests {
+@Suite(.timeLimit(.minutes(5))) struct ProxyTunnelTests {
   private static func rig(
     _ proxy: ScriptedServer, _ kind: TransferProxy.Kind = .http, credential: (any ProxyCredential)? = nil,
     answer: TransferCredential? = nil, patience: Double = 10

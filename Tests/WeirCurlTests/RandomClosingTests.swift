@@ -5,7 +5,7 @@ import WeirTestSupport
 
 /// Many requests to an upstream that closes each connection after one to five responses, every other time without a
 /// word.
-@Suite(.slow, .timeLimit(.minutes(3)))
+@Suite(.slow, .timeLimit(.minutes(5)))
 struct RandomClosingTests {
   private static let count = ThisProcess.isSanitized ? 1_000 : 10_000
 

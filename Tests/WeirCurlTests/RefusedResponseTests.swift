@@ -4,7 +4,7 @@ import WeirTestSupport
 
 /// Responses that two readers could understand differently: each is refused by its own error, and the next request is
 /// answered by its own response.
-@Suite(.slow, .timeLimit(.minutes(1)))
+@Suite(.slow, .timeLimit(.minutes(5)))
 struct RefusedResponseTests {
   struct Refused: Sendable, CustomTestStringConvertible {
     let testDescription: String

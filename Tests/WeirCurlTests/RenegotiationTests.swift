@@ -6,7 +6,7 @@ import WeirTransport
 @testable import WeirCurl
 
 /// A server on TLS 1.2 that asks for another handshake on a connection in use (RFC 5246 §7.4.1.1).
-@Suite(.enabled(if: TLSUpstream.isInstalled && isOwnEngine), .timeLimit(.minutes(1)))
+@Suite(.enabled(if: TLSUpstream.isInstalled && isOwnEngine), .timeLimit(.minutes(5)))
 struct RenegotiationTests {
   /// Asks for a handshake behind each head, then reads nothing until there is another connection, if the path says so. Python has no
   /// function for it, so OpenSSL's are called on the object within its socket.

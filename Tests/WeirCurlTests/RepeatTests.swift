@@ -5,7 +5,7 @@ import WeirHTTP
 import WeirTestSupport
 
 /// A pooled connection that ends without an answer: what may be sent again, and what may not (RFC 9110 §9.2.2).
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RepeatTests {
   /// A body, and how the server reads it.
   struct Sent: Sendable, CustomTestStringConvertible {

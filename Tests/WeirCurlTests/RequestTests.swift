@@ -5,7 +5,7 @@ import WeirHTTP
 import WeirTestSupport
 
 /// What goes out on the wire.
-@Suite(.slow, .timeLimit(.minutes(1)))
+@Suite(.slow, .timeLimit(.minutes(5)))
 struct RequestTests {
   private static let accepted = "HTTP/1.1 204 No Content\r\n\r\n"
 

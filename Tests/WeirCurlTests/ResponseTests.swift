@@ -4,7 +4,7 @@ import WeirHTTP
 import WeirTestSupport
 
 /// What comes in on the wire, well-formed or not.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ResponseTests {
   private func exchange(
     _ script: Script, method: String = "GET", _ configure: (inout TransportOptions) -> Void = { _ in }

@@ -7,7 +7,7 @@ import WeirTransport
 @testable import WeirHTTP1
 
 /// Connections that their server ends while they are idle, as they are used again, or after the next request was sent.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ReuseTests {
   enum End: CaseIterable, Sendable {
     case fin, reset
@@ -122,7 +122,7 @@ struct ReuseTests {
 }
 
 /// The same on TLS: closed with close_notify, cut without it, or reset.
-@Suite(.slow, .timeLimit(.minutes(1)), .enabled(if: TLSUpstream.isInstalled))
+@Suite(.slow, .timeLimit(.minutes(5)), .enabled(if: TLSUpstream.isInstalled))
 struct ReuseOnTLSTests {
   @Test(arguments: ["1.2", "1.3"], ["close", "cut", "reset"])
   func endWhileIdle(version: String, end: String) async throws {

@@ -3,7 +3,7 @@ import WeirCurl
 import WeirTestSupport
 
 /// Proxies to which connections are made by TLS.
-@Suite(.slow, .timeLimit(.minutes(1)), .enabled(if: TLSUpstream.isInstalled)) struct SecureProxyTests {
+@Suite(.slow, .timeLimit(.minutes(5)), .enabled(if: TLSUpstream.isInstalled)) struct SecureProxyTests {
   /// A proxy with the certificate of the upstream. It makes tunnels to loopback ports, and answers other requests itself.
   private static let script = """
     import select, socket, ssl, sys, threading

@@ -8,7 +8,7 @@ import WeirTransport
 /// Connections that are still being opened when the request for which they were begun has been served by another one.
 ///
 /// The server plays a proxy, so that a test decides when a connection stands.
-@Suite(.slow, .enabled(if: isOwnEngine), .timeLimit(.minutes(1)))
+@Suite(.slow, .enabled(if: isOwnEngine), .timeLimit(.minutes(5)))
 struct SpareConnectionTests {
   private static let url = "http://127.0.0.1:1/"
 

@@ -3,7 +3,7 @@ import WeirCurl
 import WeirTestSupport
 
 /// What differs when the connection is encrypted.
-@Suite(.slow, .timeLimit(.minutes(1)), .enabled(if: TLSUpstream.isInstalled))
+@Suite(.slow, .timeLimit(.minutes(5)), .enabled(if: TLSUpstream.isInstalled))
 struct TLSUpstreamTests {
   /// A second response in the record that ends the first one stays in the TLS library, where no look at the socket finds
   /// it.

@@ -6,7 +6,7 @@ import WeirTestSupport
 import WeirTransport
 
 /// Transfers with settings of their own in place of the transport's.
-@Suite(.slow, .timeLimit(.minutes(1)))
+@Suite(.slow, .timeLimit(.minutes(5)))
 struct TransferRulesTests {
   /// Made anew for each transfer, as equal rules need not be the same object.
   private static func spec(

@@ -8,7 +8,7 @@ import WeirTestSupport
 @Suite("§23 Sharing of connections", .slow, .enabled(if: Tool.nginx.isInstalled && Tool.openssl.isInstalled))
 struct TrustSharingTests {
   /// - Parameter change: What another requirement differs in; each alone must keep connections apart.
-  @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+  @Test(.timeLimit(.minutes(5)), arguments: [false, true])
   func connectionsOfOtherRequirementsAreNotUsed(isHTTP2: Bool) async throws {
     let certificates = try await TestCertificates()
     let nginx = try await NginxServer(
@@ -80,7 +80,7 @@ struct TrustSharingTests {
   }
 
   /// A session that is resumed shows no certificate: one that was got under laxer demands must not be used under others.
-  @Test(.timeLimit(.minutes(1)), arguments: ["TLSv1.2", "TLSv1.3"])
+  @Test(.timeLimit(.minutes(5)), arguments: ["TLSv1.2", "TLSv1.3"])
   func sessionsOfOtherRequirementsAreNotResumed(version: String) async throws {
     let certificates = try await TestCertificates()
     let (authority, client) = (certificates.authority.certificate, certificates.client)
@@ -135,7 +135,7 @@ struct TrustSharingTests {
   }
 
   /// What the path leads to is what counts for new connections, soon; libcurl would keep the old one for a day.
-  @Test(.timeLimit(.minutes(1))) func replacedAuthority() async throws {
+  @Test(.timeLimit(.minutes(5))) func replacedAuthority() async throws {
     let certificates = try await TestCertificates()
     // Without sessions to be resumed, which would need no authority.
     let site = "ssl_session_tickets off; ssl_session_cache none; keepalive_timeout 0; location / { return 200 fine; }"
@@ -159,7 +159,7 @@ struct TrustSharingTests {
 
   /// A name for the server that the URL doesn't have: what is asked for, what the certificate must have, and a connection of
   /// its own.
-  @Test(.timeLimit(.minutes(1))) func serverNames() async throws {
+  @Test(.timeLimit(.minutes(5))) func serverNames() async throws {
     let certificates = try await TestCertificates()
     let nginx = try await NginxServer(
       .init(

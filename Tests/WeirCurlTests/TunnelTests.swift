@@ -5,7 +5,7 @@ import WeirIO
 import WeirTestSupport
 
 /// Requests whose server switches to another protocol.
-@Suite(.timeLimit(.minutes(1)), .enabled(if: isOwnEngine)) struct TunnelTests {
+@Suite(.timeLimit(.minutes(5)), .enabled(if: isOwnEngine)) struct TunnelTests {
   private static func switching(_ fields: String = "Upgrade: ECHO", then text: String = "") -> String {
     "HTTP/1.1 101 Switching\r\n\(fields)\r\nConnection: upgrade\r\n\r\n\(text)"
   }

@@ -7,7 +7,7 @@ import WeirTestSupport
 @testable import WeirHTTP1
 
 /// Bytes that no request has asked for are given to none.
-@Suite(.slow, .timeLimit(.minutes(1)))
+@Suite(.slow, .timeLimit(.minutes(5)))
 struct UnaskedBytesTests {
   /// Seconds from the response to the bytes behind it; nil: both are in one segment.
   private static let delays: [Double?] = [nil, 0.001, 0.05]
@@ -134,7 +134,7 @@ struct UnaskedBytesTests {
 }
 
 /// The same on TLS, where bytes may be in the socket, or in the TLS library already.
-@Suite(.slow, .timeLimit(.minutes(1)), .enabled(if: TLSUpstream.isInstalled))
+@Suite(.slow, .timeLimit(.minutes(5)), .enabled(if: TLSUpstream.isInstalled))
 struct UnaskedBytesOnTLSTests {
   @Test(arguments: ["1.2", "1.3"], NumberedResponse.allCases)
   func aResponseBehindTheResponse(version: String, framing: NumberedResponse) async throws {

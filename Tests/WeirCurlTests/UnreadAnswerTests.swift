@@ -6,7 +6,7 @@ import WeirIO
 import WeirTestSupport
 
 /// Answers that are there when the rest of the request can't be sent. libcurl reads nothing more then.
-@Suite(.timeLimit(.minutes(1)), .enabled(if: isOwnEngine))
+@Suite(.timeLimit(.minutes(5)), .enabled(if: isOwnEngine))
 struct UnreadAnswerTests {
   private static let size = 100_000
   private static let length = "HTTP/1.1 413 x\r\nContent-Length: 4\r\n\r\nwhy?"

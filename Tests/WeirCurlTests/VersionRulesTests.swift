@@ -6,7 +6,7 @@ import WeirTestSupport
 import WeirTransport
 
 /// Versions of HTTP that single transfers choose.
-@Suite(.timeLimit(.minutes(1)), .enabled(if: Tool.nginx.isInstalled && Tool.openssl.isInstalled))
+@Suite(.timeLimit(.minutes(5)), .enabled(if: Tool.nginx.isInstalled && Tool.openssl.isInstalled))
 struct VersionRulesTests {
   private static func spec(_ url: String, _ version: HTTPVersionChoice?) -> TransferSpec {
     var spec = TransferSpec(url: url)

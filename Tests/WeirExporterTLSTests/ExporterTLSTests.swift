@@ -7,7 +7,7 @@ import WeirTestSupport
 
 /// An exporter of a service that speaks TLS, scraped by curl.
 @Suite(
-  .timeLimit(.minutes(2)),
+  .timeLimit(.minutes(5)),
   .disabled(if: !Tool.curl.isInstalled || !Tool.openssl.isInstalled, "curl and openssl are not installed"))
 struct ExporterTLSTests {
   private static let certificates = Task { try await TestCertificates() }

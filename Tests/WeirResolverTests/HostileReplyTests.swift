@@ -10,7 +10,7 @@ import WeirTestSupport
 
   /// Replies whose bytes are changed, cut, repeated or drawn at random; the id and the question mostly stay, so that the
   /// reply is read.
-  @Test(.timeLimit(.minutes(1)), arguments: [1, 2])
+  @Test(.timeLimit(.minutes(5)), arguments: [1, 2])
   func seededReplies(_ seed: UInt64) async throws {
     let random = Mutex(SeededRandom(seed: seed))
     let sent = Atomic(0)

@@ -250,7 +250,7 @@ class Chunks {
   }
 }
 
-@Suite("A client in Swift 5 mode", .timeLimit(.minutes(1)))
+@Suite("A client in Swift 5 mode", .timeLimit(.minutes(5)))
 struct Swift5ClientTests {
   @Test func works() async throws {
     let body = #"{"name":"weir"}"#

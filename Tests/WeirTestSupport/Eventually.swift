@@ -6,7 +6,7 @@ import Glibc
 /// Disfavoured, as a condition of type Bool would be a value that is there even if it is false.
 @_disfavoredOverload
 package func eventually<Value>(
-  _ what: String, within seconds: Double = 30, _ condition: () async throws -> Value?
+  _ what: String, within seconds: Double = 120, _ condition: () async throws -> Value?
 ) async throws -> Value {
   let deadline = ContinuousClock.now + .seconds(seconds)
   while true {
@@ -18,18 +18,18 @@ package func eventually<Value>(
 
 /// Waits until `condition` holds.
 package func eventually(
-  _ what: String, within seconds: Double = 30, _ condition: () async throws -> Bool
+  _ what: String, within seconds: Double = 120, _ condition: () async throws -> Bool
 ) async throws {
   try await eventually(what, within: seconds) { () async throws -> Void? in try await condition() ? () : nil }
 }
 
-/// Waits until `condition` holds; false after half a minute.
+/// Waits until `condition` holds; false after two minutes.
 package func soon(_ condition: () async -> Bool) async -> Bool {
   (try? await eventually("it is so", condition)) != nil
 }
 
-/// Waits until `condition` holds, and blocks its thread meanwhile; false after half a minute.
-package func eventually(within seconds: Double = 30, _ condition: () -> Bool) -> Bool {
+/// Waits until `condition` holds, and blocks its thread meanwhile; false after two minutes.
+package func eventually(within seconds: Double = 120, _ condition: () -> Bool) -> Bool {
   let deadline = ContinuousClock.now + .seconds(seconds)
   while !condition() {
     guard ContinuousClock.now < deadline else { return false }

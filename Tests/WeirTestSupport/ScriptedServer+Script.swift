@@ -99,9 +99,9 @@ package final class Gate: Sendable {
     semaphore.signal()
   }
 
-  /// Gives up after half a minute, so that a failed test ends.
+  /// Gives up after two minutes, so that a failed test ends.
   package func wait() {
-    if semaphore.wait(timeout: .now() + 30) == .success { semaphore.signal() }
+    if semaphore.wait(timeout: .now() + 120) == .success { semaphore.signal() }
   }
 }
 

@@ -4,7 +4,7 @@ import Weir
 import WeirTestSupport
 
 /// Each fault of TLS and HTTP/2 against what the caller is told and what is counted.
-@Suite(.needs(.openssl, .python, .pythonHTTP2), .timeLimit(.minutes(2))) struct FaultTests {
+@Suite(.needs(.openssl, .python, .pythonHTTP2), .timeLimit(.minutes(5))) struct FaultTests {
   private static let servers = Task { try await FaultyServers() }
 
   @Test(arguments: Fault.table) func aFaultEndsAsItShould(fault: Fault) async throws {
@@ -31,15 +31,15 @@ import WeirTestSupport
     let clock = ContinuousClock()
     let start = clock.now
     async let flooded = client.session.request(url).deadline(2).serializingData().response
-    // The server would go on for thirty seconds.
+    // The server would go on for two minutes.
     while start.duration(to: clock.now) < .seconds(2) {
       let asked = clock.now
       #expect(await client.get(good).value == Data("body".utf8))
-      #expect(asked.duration(to: clock.now) < .seconds(10))
+      #expect(asked.duration(to: clock.now) < .seconds(60))
     }
     let response = await flooded
     #expect([.networkConnectionLost, .timedOut].contains(response.urlErrorCode), "\(response)")
-    #expect(start.duration(to: clock.now) < .seconds(15))
+    #expect(start.duration(to: clock.now) < .seconds(60))
   }
 
   @Test(arguments: ["before the head", "after an interim head"])

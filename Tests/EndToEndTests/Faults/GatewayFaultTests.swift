@@ -4,7 +4,7 @@ import Weir
 import WeirTestSupport
 
 /// Https upstreams that fail: the answer that a client of the gateway gets, and what is counted.
-@Suite(.needs(.openssl, .python, .pythonHTTP2, .weir), .timeLimit(.minutes(1)))
+@Suite(.needs(.openssl, .python, .pythonHTTP2, .weir), .timeLimit(.minutes(5)))
 struct GatewayFaultTests {
   /// Before the head is handed on, what fails is a 502.
   private static let before = ["nothing, notified", "nothing, bare", "nothing, reset", "nothing, garbage"]

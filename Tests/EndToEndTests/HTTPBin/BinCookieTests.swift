@@ -5,7 +5,7 @@ import Weir
 import WeirTestSupport
 
 /// Cookies and stored responses, as httpbin has them.
-@Suite(.needs(.gunicorn), .timeLimit(.minutes(1))) struct BinCookieTests {
+@Suite(.needs(.gunicorn), .timeLimit(.minutes(5))) struct BinCookieTests {
   @Test func cookiesAreKeptAcrossRedirects() async throws {
     let client = try MeasuredSession { $0.httpCookieStorage = CookieStorage() }
     let text = try await client.text(try await Bin.url("/cookies/set?session=secret"))

@@ -3,7 +3,7 @@ import Testing
 import WeirTestSupport
 
 /// Four clients that ask for far more than their rate.
-@Suite(.needs(.shippedWeir, .nginx, .wrk), .serialized, .timeLimit(.minutes(1))) struct LimitLoadTests {
+@Suite(.needs(.shippedWeir, .nginx, .wrk), .serialized, .timeLimit(.minutes(5))) struct LimitLoadTests {
   private static let rate = 100, burst = 50, clients = 4
 
   /// What wrk counted.

@@ -3,7 +3,7 @@ import Testing
 import WeirTestSupport
 
 /// The gateway's rate limit beside nginx's `limit_req` and Envoy's local rate limit, which get the same arrivals.
-@Suite(.needs(.shippedWeir, .nginx), .serialized, .timeLimit(.minutes(1))) struct LimitPeersTests {
+@Suite(.needs(.shippedWeir, .nginx), .serialized, .timeLimit(.minutes(5))) struct LimitPeersTests {
   private static let rate = 200, burst = 50
 
   /// Random arrivals at five times the rate, then none for a second, and then as before.

@@ -5,7 +5,7 @@ import Weir
 import WeirTestSupport
 
 /// The cache before a server that many use.
-@Suite(.needs(.nginx), .timeLimit(.minutes(1))) struct CacheTests {
+@Suite(.needs(.nginx), .timeLimit(.minutes(5))) struct CacheTests {
   private func client(_ configure: (inout SessionConfiguration) -> Void = { _ in }) throws -> MeasuredSession {
     try MeasuredSession {
       $0.urlCache = URLCache(memoryCapacity: 4 << 20, diskCapacity: 0, diskPath: nil)

@@ -4,7 +4,7 @@ import Weir
 import WeirTestSupport
 
 /// Cookies of a server that many use.
-@Suite(.needs(.nginx), .timeLimit(.minutes(1))) struct CookieTests {
+@Suite(.needs(.nginx), .timeLimit(.minutes(5))) struct CookieTests {
   @Test("Across redirects and paths")
   func redirects() async throws {
     let nginx = try await NginxServer(

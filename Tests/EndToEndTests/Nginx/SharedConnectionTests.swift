@@ -4,7 +4,7 @@ import Weir
 import WeirTestSupport
 
 /// Requests that wait for their callers, beside others on the same connection of HTTP/2.
-@Suite(.needs(.nginx, .openssl), .timeLimit(.minutes(2))) struct SharedConnectionTests {
+@Suite(.needs(.nginx, .openssl), .timeLimit(.minutes(5))) struct SharedConnectionTests {
   private static let size = 100 << 20
 
   private struct Fixture {

@@ -3,7 +3,7 @@ import Testing
 import WeirTestSupport
 
 /// An upstream that sends a second response which nothing has asked for, behind the gateway and behind nginx.
-@Suite(.needs(.shippedWeir, .nginx), .timeLimit(.minutes(1))) struct UnaskedResponseTests {
+@Suite(.needs(.shippedWeir, .nginx), .timeLimit(.minutes(5))) struct UnaskedResponseTests {
   private static let crowd = 60
 
   /// Answers `/first` once all of a crowd have asked, and again once it is told that all connections are idle.

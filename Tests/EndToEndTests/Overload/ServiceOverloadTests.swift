@@ -9,7 +9,7 @@ import WeirServer
 import WeirTestSupport
 
 /// A service that answers its callers by asking another server, which can do less than they ask for.
-@Suite("A service before an overloaded server", .timeLimit(.minutes(2)))
+@Suite("A service before an overloaded server", .timeLimit(.minutes(5)))
 struct ServiceOverloadTests {
   /// Passes each request on, and gives it up when its caller leaves.
   private struct PassingOn: RequestHandler {

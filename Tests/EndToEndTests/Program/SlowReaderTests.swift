@@ -4,7 +4,7 @@ import Testing
 import WeirTestSupport
 
 /// Clients that ask for a large response and take next to nothing of it.
-@Suite(.needs(.shippedWeir, .nginx), .timeLimit(.minutes(1))) struct SlowReaderTests {
+@Suite(.needs(.shippedWeir, .nginx), .timeLimit(.minutes(5))) struct SlowReaderTests {
   private static let clients = 500
   private static let size = 1 << 30
   /// Bytes that each client reads.

@@ -5,7 +5,7 @@ import Weir
 import WeirTestSupport
 
 /// The example of docs/bodies.md, run.
-@Suite("Server-sent events", .timeLimit(.minutes(2)))
+@Suite("Server-sent events", .timeLimit(.minutes(5)))
 struct EventSourceTests {
   private typealias Event = EventSource.Event
 

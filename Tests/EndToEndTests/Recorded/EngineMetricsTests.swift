@@ -6,7 +6,7 @@ import WeirMetrics
 import WeirTestSupport
 
 /// Metrics mean the same with either engine: the same requests lead to the same page.
-@Suite(.timeLimit(.minutes(2))) struct EngineMetricsTests {
+@Suite(.timeLimit(.minutes(5))) struct EngineMetricsTests {
   @Test func bothEnginesCountTheSame() async throws {
     let (libcurl, own) = (try await Self.lines(.libcurl), try await Self.lines(.own))
     #expect(libcurl.contains { $0.hasPrefix("http_client_request_duration_seconds_count") })

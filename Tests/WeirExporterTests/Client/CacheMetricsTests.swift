@@ -7,7 +7,7 @@ import WeirMetrics
 import WeirTestSupport
 
 /// weir_cache_requests_total, by requests on the wire.
-@Suite("Metrics of the cache", .timeLimit(.minutes(1)))
+@Suite("Metrics of the cache", .timeLimit(.minutes(5)))
 struct CacheMetricsTests {
   @Test("Hits and misses by destination; a hit is a request without an attempt")
   func onTheWire() async throws {

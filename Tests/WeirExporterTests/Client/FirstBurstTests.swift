@@ -8,7 +8,7 @@ import WeirTestSupport
 @testable import WeirExporter
 
 /// A counter that is born above zero is no increase to Prometheus: what can be known is there at zero before.
-@Suite("First bursts", .timeLimit(.minutes(1)))
+@Suite("First bursts", .timeLimit(.minutes(5)))
 struct FirstBurstTests {
   private struct Failure: Error {}
 

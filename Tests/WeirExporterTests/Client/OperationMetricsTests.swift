@@ -8,7 +8,7 @@ import WeirTransport
 @testable import WeirExporter
 
 /// Requests with the name of an operation, and those without.
-@Suite(.timeLimit(.minutes(1))) struct OperationMetricsTests {
+@Suite(.timeLimit(.minutes(5))) struct OperationMetricsTests {
   private let registry = Registry()
 
   /// The values of all series of a metric that have the label, by the rest of what is wanted to know: the operation.

@@ -7,7 +7,7 @@ import WeirTransport
 @testable import WeirExporter
 
 /// What the page shows of load control, of callers that gave up and of answers with 429.
-@Suite(.timeLimit(.minutes(1))) struct OverloadMetricsTests {
+@Suite(.timeLimit(.minutes(5))) struct OverloadMetricsTests {
   private let registry = Registry()
 
   private func metrics() throws -> DestinationMetrics {

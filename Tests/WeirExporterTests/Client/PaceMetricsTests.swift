@@ -8,7 +8,7 @@ import WeirTestSupport
 @testable import WeirTransport
 
 /// What the page shows of the paces of destinations.
-@Suite(.timeLimit(.minutes(1))) struct PaceMetricsTests {
+@Suite(.timeLimit(.minutes(5))) struct PaceMetricsTests {
   private static let now = MonotonicTime(nanoseconds: 1_000_000_000)
 
   private let registry = Registry()

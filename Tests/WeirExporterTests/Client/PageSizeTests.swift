@@ -5,7 +5,7 @@ import WeirMetrics
 import WeirTestSupport
 
 /// What fifty destinations cost Prometheus: docs/metrics.md promises it.
-@Suite(.slow, .timeLimit(.minutes(1))) struct PageSizeTests {
+@Suite(.slow, .timeLimit(.minutes(5))) struct PageSizeTests {
   private static let count = 50
   private static let unavailable = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"
 

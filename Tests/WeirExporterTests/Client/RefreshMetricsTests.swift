@@ -9,7 +9,7 @@ import WeirTestSupport
 @testable import WeirExporter
 
 /// weir_auth_*, by refreshes on the wire.
-@Suite("§18 Metrics of refreshes", .timeLimit(.minutes(1)))
+@Suite("§18 Metrics of refreshes", .timeLimit(.minutes(5)))
 struct RefreshMetricsTests {
   private struct Failure: Error {}
 

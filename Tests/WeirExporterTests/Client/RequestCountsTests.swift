@@ -7,7 +7,7 @@ import WeirTestSupport
 @testable import WeirExporter
 
 /// What is started, settles, retries and goes over which connection is counted once, and for what it was.
-@Suite("Request counts", .timeLimit(.minutes(1)))
+@Suite("Request counts", .timeLimit(.minutes(5)))
 struct RequestCountsTests {
   private let registry = Registry()
 

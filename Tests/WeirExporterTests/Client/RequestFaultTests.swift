@@ -6,7 +6,7 @@ import WeirTestSupport
 @testable import WeirExporter
 
 /// Which requests count as failed by their destination: what the alerts page for.
-@Suite(.timeLimit(.minutes(1))) struct RequestFaultTests {
+@Suite(.timeLimit(.minutes(5))) struct RequestFaultTests {
   /// Once for a request, however many attempts of it were answered 503, and not if one of them was not.
   @Test(arguments: [(failures: 3, counted: 1), (2, 0), (0, 0)])
   func requestsAreCounted(failures: Int, counted: Int) async throws {

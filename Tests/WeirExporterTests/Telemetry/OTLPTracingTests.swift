@@ -10,7 +10,7 @@ import WeirTransport
 @testable import WeirExporter
 
 /// The spans of requests over sockets.
-@Suite("Spans of requests", .timeLimit(.minutes(1))) struct OTLPTracingTests {
+@Suite("Spans of requests", .timeLimit(.minutes(5))) struct OTLPTracingTests {
   private final class Sink: SpanSink {
     private let kept = Mutex<[Span]>([])
 

@@ -7,7 +7,7 @@ import WeirTestSupport
 @testable import WeirExporter
 
 /// The export against collectors that do what scripts say.
-@Suite(.timeLimit(.minutes(2))) struct TelemetryExporterTests {
+@Suite(.timeLimit(.minutes(5))) struct TelemetryExporterTests {
   private static let taken = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
   /// A collector that answers one after the other, and takes everything from then on.

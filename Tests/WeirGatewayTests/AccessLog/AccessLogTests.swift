@@ -8,7 +8,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// The access log of a gateway, read from its file.
-@Suite(.timeLimit(.minutes(2))) struct AccessLogTests {
+@Suite(.timeLimit(.minutes(5))) struct AccessLogTests {
   private let directory: TemporaryDirectory
 
   init() throws {

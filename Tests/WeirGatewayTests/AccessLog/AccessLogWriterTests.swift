@@ -9,7 +9,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// The thread that writes, before files, FIFOs and a full disk.
-@Suite(.slow, .timeLimit(.minutes(2))) struct AccessLogWriterTests {
+@Suite(.slow, .timeLimit(.minutes(5))) struct AccessLogWriterTests {
   /// A log without a gateway.
   final class Rig: Sendable {
     let log: AccessLog

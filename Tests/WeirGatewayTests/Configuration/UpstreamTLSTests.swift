@@ -8,7 +8,7 @@ import WeirTestSupport
 
 /// The TLS of a route's upstream: its keys, its files, and what becomes of them.
 @Suite(
-  "§23 The gateway's TLS", .enabled(if: Tool.openssl.isInstalled && Tool.nginx.isInstalled), .timeLimit(.minutes(1)))
+  "§23 The gateway's TLS", .enabled(if: Tool.openssl.isInstalled && Tool.nginx.isInstalled), .timeLimit(.minutes(5)))
 struct UpstreamTLSTests {
   private func problems(_ tls: String, url: String = "https://h") -> [String] {
     let text = "routes:\n- name: a\n  upstream:\n    url: \(url)\n    tls: {\(tls)}"

@@ -6,7 +6,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// Which clients listeners and routes let in.
-@Suite(.timeLimit(.minutes(2))) struct AccessTests {
+@Suite(.timeLimit(.minutes(5))) struct AccessTests {
   /// A gateway whose listener `a` and whose route `r` have these further keys, with its port.
   private static func rig(
     listener: String = "", route: String = "respond: {status: 200}", address: String? = nil, more: String = ""

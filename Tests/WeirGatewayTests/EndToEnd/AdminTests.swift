@@ -5,7 +5,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// Reload and end over HTTP, at the metrics address.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct AdminTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct AdminTests {
   private static let anyWeb = "--web.listen-address=127.0.0.1:0"
   private static let anyPort = "--gateway.listen-address=127.0.0.1:0"
 

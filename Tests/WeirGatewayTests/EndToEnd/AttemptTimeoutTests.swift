@@ -10,7 +10,7 @@ import WeirTransport
 @testable import WeirGateway
 
 /// The limit on one attempt's time, as clients and upstreams see it.
-@Suite(.slow, .serialized, .timeLimit(.minutes(3))) struct AttemptTimeoutTests {
+@Suite(.slow, .serialized, .timeLimit(.minutes(5))) struct AttemptTimeoutTests {
   private static let get = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
 
   private func rig(

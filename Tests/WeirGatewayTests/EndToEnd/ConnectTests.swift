@@ -7,7 +7,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// CONNECT, before servers that send exact bytes.
-@Suite(.slow, .timeLimit(.minutes(2)), .enabled(if: isOwnEngine)) struct ConnectTests {
+@Suite(.slow, .timeLimit(.minutes(5)), .enabled(if: isOwnEngine)) struct ConnectTests {
   private static func place(_ port: Int) -> String { "127.0.0.1:\(port)" }
 
   private static func open(_ rig: GatewayRig, to port: Int) throws -> RawClient {

@@ -9,7 +9,7 @@ import WeirTransport
 @testable import WeirGateway
 
 /// Credentials at their edges: the last repair, repairs that are denied, fallbacks, readiness, and TLS to the token service.
-@Suite(.slow, .serialized, .timeLimit(.minutes(3))) struct CredentialEdgeTests {
+@Suite(.slow, .serialized, .timeLimit(.minutes(5))) struct CredentialEdgeTests {
   private static let good = "weir_credential_state{credential=\"c\",state=\"good\"}"
 
   private static func waiters(_ name: String = "c") -> String {

@@ -9,7 +9,7 @@ import WeirTransport
 @testable import WeirGateway
 
 /// Tokens that age, races of attempts, and checks with credentials.
-@Suite(.slow, .serialized, .timeLimit(.minutes(3))) struct CredentialLifeTests {
+@Suite(.slow, .serialized, .timeLimit(.minutes(5))) struct CredentialLifeTests {
   private static func credential(_ tokens: TokenService) throws -> (OutboundCredential, Session) {
     let session = Session(configuration: OAuth2Authenticator.sessionConfiguration(tls: nil))
     let settings = CredentialSettings(name: "c", kind: tokens.kind())

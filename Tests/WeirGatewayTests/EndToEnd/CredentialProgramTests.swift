@@ -6,7 +6,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// Credentials of the program: at a takeover, and in `weir check`.
-@Suite(.slow, .serialized, .timeLimit(.minutes(3))) struct CredentialProgramTests {
+@Suite(.slow, .serialized, .timeLimit(.minutes(5))) struct CredentialProgramTests {
   private static func entry(_ name: String, _ port: Int) -> String {
     """
       - name: \(name)

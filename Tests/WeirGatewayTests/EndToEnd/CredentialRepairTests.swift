@@ -8,7 +8,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// Credentials that the upstream refuses.
-@Suite(.slow, .serialized, .timeLimit(.minutes(3))) struct CredentialRepairTests {
+@Suite(.slow, .serialized, .timeLimit(.minutes(5))) struct CredentialRepairTests {
   @Test(arguments: ["GET", "POST"]) func arefusalIsRepaired(method: String) throws {
     let tokens = try TokenService(), upstream = try tokens.upstream()
     let rig = try GatewayRig(to: upstream.port, credential: tokens.kind())

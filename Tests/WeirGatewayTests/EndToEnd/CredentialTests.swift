@@ -7,7 +7,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// Routes that ask for credentials.
-@Suite(.slow, .timeLimit(.minutes(2))) struct CredentialTests {
+@Suite(.slow, .timeLimit(.minutes(5))) struct CredentialTests {
   /// The hash of "secret", with the least cost.
   static let hash = "$2b$04$nez2y8oHQZ0ziFYCvRkt5eLCVratZm2iDteOQt160/xLozZPhFIQW"
 

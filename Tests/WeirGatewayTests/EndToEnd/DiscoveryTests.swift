@@ -6,7 +6,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// Endpoints that are looked up, or named by a file, as clients see them.
-@Suite(.slow, .timeLimit(.minutes(2)), .serialized) struct DiscoveryTests {
+@Suite(.slow, .timeLimit(.minutes(5)), .serialized) struct DiscoveryTests {
   private func rig(_ upstream: String) async throws -> GatewayRig {
     let text = "upstreams:\n  - {name: u, \(upstream)}\nroutes: [{name: r, upstream: u}]\n"
     let rig = try GatewayRig(Configuration(parsing: Array(text.utf8), file: "f"))

@@ -8,7 +8,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// Responses that go on for as long as their client listens.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct EventStreamTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct EventStreamTests {
   private static let first = "data: 1\n\n"
   private static let second = "data: 2\n\n"
   private static let events = "Content-Type: text/event-stream"

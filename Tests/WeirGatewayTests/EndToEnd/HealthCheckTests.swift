@@ -6,7 +6,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// Active checks, as clients and upstreams see them.
-@Suite(.slow, .timeLimit(.minutes(2))) struct HealthCheckTests {
+@Suite(.slow, .timeLimit(.minutes(5))) struct HealthCheckTests {
   private func rig(_ servers: [HealthServer], workers: Int = 1, _ thresholds: String) throws -> GatewayRig {
     let list = servers.map { "\"\($0.endpoint)\"" }.joined(separator: ", ")
     let text = """

@@ -4,7 +4,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// Responses of class 1xx on their way through the gateway (RFC 9110 §15.2), before upstreams that send exact bytes.
-@Suite(.timeLimit(.minutes(2))) struct InterimResponseTests {
+@Suite(.timeLimit(.minutes(5))) struct InterimResponseTests {
   private static let get = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
   private static let hints = "HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n"
   private static let hintsPassed = "HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\nVia: 1.1 weir\r\n\r\n"

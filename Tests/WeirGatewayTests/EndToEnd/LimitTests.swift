@@ -9,7 +9,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// Limits on requests of a route, before upstreams that send exact bytes.
-@Suite(.timeLimit(.minutes(2))) struct LimitTests {
+@Suite(.timeLimit(.minutes(5))) struct LimitTests {
   private static let get = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
 
   /// So seldom that no test sees a second token.

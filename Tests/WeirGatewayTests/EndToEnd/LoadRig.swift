@@ -21,6 +21,8 @@ final class LoggedLines: Sendable {
     }
   }
 
+  func forget() { text.withLock { $0 = "" } }
+
   var all: [String] { text.withLock { $0.split(separator: "\n").map(String.init) } }
 
   /// The lines with this message.
@@ -113,12 +115,14 @@ final class LoadRig: Sendable {
 
   // MARK: States
 
-  /// Sends requests until load control knows how long an answer takes.
+  /// Sends requests until load control knows how long an answer takes. On a busy machine an answer may take so long that
+  /// the upstream is called silent: what the log says of that is forgotten.
   func warmUp() throws -> Bool {
     let client = try rig.client()
+    defer { lines.forget() }
     return eventually {
       client.send("GET /warm HTTP/1.1\r\nHost: h\r\n\r\n")
-      return client.response()?.status == 200 && sample("weir_baseline_seconds") != nil
+      return client.response()?.status == 200 && sample("weir_baseline_seconds") != nil && !isIn("silent")
     }
   }
 

@@ -7,7 +7,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// Credentials with which forwarded requests leave, as upstreams, clients and token services see them.
-@Suite(.slow, .serialized, .timeLimit(.minutes(3))) struct OutboundCredentialTests {
+@Suite(.slow, .serialized, .timeLimit(.minutes(5))) struct OutboundCredentialTests {
   // MARK: Values that are there
 
   @Test func theFieldIsTheCredentialsAlone() throws {

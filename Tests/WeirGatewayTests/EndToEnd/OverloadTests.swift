@@ -11,7 +11,7 @@ import WeirTransport
 @testable import WeirGateway
 
 /// An upstream that gets three times the requests that it can answer, from callers that wait for half a second.
-@Suite(.slow, .serialized, .timeLimit(.minutes(3))) struct OverloadTests {
+@Suite(.slow, .serialized, .timeLimit(.minutes(5))) struct OverloadTests {
   @Test func anOverloadIsRefusedInPartAndToldOf() throws {
     let load = try OverloadedRig()
     #expect(try load.warmUp())

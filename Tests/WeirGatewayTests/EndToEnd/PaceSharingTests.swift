@@ -8,7 +8,7 @@ import WeirTransport
 @testable import WeirGateway
 
 /// A pace beside endpoints, circuits, load control, checks, other routes and reloads.
-@Suite(.slow, .serialized, .timeLimit(.minutes(3))) struct PaceSharingTests {
+@Suite(.slow, .serialized, .timeLimit(.minutes(5))) struct PaceSharingTests {
   private static let get = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
 
   /// An entry of these endpoints, which take turns.

@@ -8,7 +8,7 @@ import WeirTransport
 @testable import WeirGateway
 
 /// The pace that an upstream sets, as its clients and the upstream itself see it.
-@Suite(.slow, .serialized, .timeLimit(.minutes(3))) struct PaceTests {
+@Suite(.slow, .serialized, .timeLimit(.minutes(5))) struct PaceTests {
   // MARK: Pauses
 
   @Test func withoutAPaceNothingWaits() throws {

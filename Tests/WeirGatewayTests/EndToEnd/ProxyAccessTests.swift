@@ -4,7 +4,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// Credentials of a forward proxy's clients, and the requests that such a listener refuses.
-@Suite(.timeLimit(.minutes(2))) struct ProxyAccessTests {
+@Suite(.timeLimit(.minutes(5))) struct ProxyAccessTests {
   /// A gateway with a forward proxy, whose port is given, and another listener.
   private static func rig(_ routes: String...) throws -> (rig: GatewayRig, port: UInt16, other: UInt16) {
     let ports = (0..<2).map { _ in UInt16(LoopbackPort.free()) }

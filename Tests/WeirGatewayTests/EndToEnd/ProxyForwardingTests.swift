@@ -9,7 +9,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// Requests through proxies that scripts play.
-@Suite(.slow, .serialized, .timeLimit(.minutes(2))) struct ProxyForwardingTests {
+@Suite(.slow, .serialized, .timeLimit(.minutes(5))) struct ProxyForwardingTests {
   private func get(_ rig: GatewayRig, _ path: String = "/", _ fields: String = "") throws -> RawClient.Response {
     let client = try rig.client()
     client.send("GET \(path) HTTP/1.1\r\nHost: h\r\n\(fields)\r\n")

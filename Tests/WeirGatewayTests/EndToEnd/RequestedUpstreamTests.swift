@@ -7,7 +7,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// Requests of clients for which the gateway is a proxy, in absolute form.
-@Suite(.slow, .timeLimit(.minutes(2))) struct RequestedUpstreamTests {
+@Suite(.slow, .timeLimit(.minutes(5))) struct RequestedUpstreamTests {
   private static func get(_ url: String, host: String = "h") -> String {
     "GET \(url) HTTP/1.1\r\nHost: \(host)\r\n\r\n"
   }

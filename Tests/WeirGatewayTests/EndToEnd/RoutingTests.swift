@@ -6,7 +6,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// Redirects, fixed responses and the rules of header fields, as clients and upstreams see them.
-@Suite(.timeLimit(.minutes(1))) struct RoutingTests {
+@Suite(.timeLimit(.minutes(5))) struct RoutingTests {
   private func rig(_ routes: String, log: Logger = Logger(level: .error)) throws -> GatewayRig {
     let configuration = try Configuration(parsing: Array("routes:\n\(routes)".utf8), file: "f")
     return try GatewayRig(configuration, log: log)

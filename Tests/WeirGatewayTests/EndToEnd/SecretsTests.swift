@@ -6,7 +6,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// Passwords, hashes and tokens are in nothing that the program writes or shows.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct SecretsTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct SecretsTests {
   private static let hash = CredentialTests.hash
   /// Tokens of the configuration, and passwords and tokens that clients try.
   private static let tokens = (0..<18).map { "t0kenOfTheFile\($0)x" }

@@ -9,7 +9,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// The program as a service manager starts it.
-@Suite(.slow, .serialized, .timeLimit(.minutes(2))) struct ServiceTests {
+@Suite(.slow, .serialized, .timeLimit(.minutes(5))) struct ServiceTests {
   private static let anyWeb = "--web.listen-address=127.0.0.1:0"
   private static let anyPort = "--gateway.listen-address=127.0.0.1:0"
 

@@ -8,7 +8,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// Clients that don't take their responses keep no slot of the upstream.
-@Suite(.slow, .serialized, .timeLimit(.minutes(2))) struct SlowReaderTests {
+@Suite(.slow, .serialized, .timeLimit(.minutes(5))) struct SlowReaderTests {
   private static let get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
   private static let large = "GET /large HTTP/1.1\r\nHost: a\r\n\r\n"
   private static let size = 8 << 20

@@ -8,7 +8,7 @@ import WeirTransport
 @testable import WeirGateway
 
 /// The spans of requests on their way through a gateway.
-@Suite(.timeLimit(.minutes(2))) struct SpanTests {
+@Suite(.timeLimit(.minutes(5))) struct SpanTests {
   private static let busy = "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"
   private static let traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 

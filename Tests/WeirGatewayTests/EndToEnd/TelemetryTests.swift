@@ -6,7 +6,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// Spans on their way from a gateway to its collector.
-@Suite(.timeLimit(.minutes(2))) struct TelemetryTests {
+@Suite(.timeLimit(.minutes(5))) struct TelemetryTests {
   private static let taken = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
   private static func configuration(_ route: Route, to collector: ScriptedServer?) -> Configuration {

@@ -8,7 +8,7 @@ import WeirTransport
 @testable import WeirGateway
 
 /// Traces and identifiers of requests on their way through a gateway.
-@Suite(.timeLimit(.minutes(2))) struct TraceTests {
+@Suite(.timeLimit(.minutes(5))) struct TraceTests {
   private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
   private static let parent = "00f067aa0ba902b7"
   private static let traceparent = "00-\(trace)-\(parent)-01"

@@ -7,7 +7,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// Requests that ask for another protocol, before upstreams that send exact bytes.
-@Suite(.slow, .timeLimit(.minutes(2)), .enabled(if: isOwnEngine)) struct TunnelTests {
+@Suite(.slow, .timeLimit(.minutes(5)), .enabled(if: isOwnEngine)) struct TunnelTests {
   private static let request = asking("Connection: keep-alive, Upgrade", "Upgrade: h2c, WebSocket")
   private static let switching = "HTTP/1.1 101 Go\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nX-Accept: a\r\n\r\n"
   private static let head =

@@ -6,7 +6,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// Entries of `upstreams` with written endpoints, as clients and upstreams see them.
-@Suite(.timeLimit(.minutes(1))) struct UpstreamRoutingTests {
+@Suite(.timeLimit(.minutes(5))) struct UpstreamRoutingTests {
   private func rig(_ text: String, log: Logger = Logger(level: .error)) throws -> GatewayRig {
     try GatewayRig(Configuration(parsing: Array(text.utf8), file: "f"), log: log)
   }

@@ -14,7 +14,7 @@ private enum WebSockets {
 }
 
 /// WebSockets of a library that many use: its clients before the gateway, and its server behind it.
-@Suite(.slow, .serialized, .timeLimit(.minutes(3)), .enabled(if: WebSockets.canRun && isOwnEngine))
+@Suite(.slow, .serialized, .timeLimit(.minutes(5)), .enabled(if: WebSockets.canRun && isOwnEngine))
 struct WebSocketTests {
   private let certificates: TestCertificates
   private let rig: GatewayRig

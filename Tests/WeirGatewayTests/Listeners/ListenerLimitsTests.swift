@@ -7,7 +7,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// Each time limit and each size limit of a listener by its key: below it, at it, and beyond it.
-@Suite(.slow, .timeLimit(.minutes(2))) struct ListenerLimitsTests {
+@Suite(.slow, .timeLimit(.minutes(5))) struct ListenerLimitsTests {
   /// What becomes of the connection.
   enum End: Equatable {
     case status(Int)

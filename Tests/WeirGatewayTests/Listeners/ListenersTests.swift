@@ -8,7 +8,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// Several listeners of one gateway, and reloads that open, change and close them.
-@Suite(.slow, .timeLimit(.minutes(1))) struct ListenersTests {
+@Suite(.slow, .timeLimit(.minutes(5))) struct ListenersTests {
   private static let get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 
   private func configuration(_ listeners: ListenerSettings..., status: Int = 200) -> Configuration {

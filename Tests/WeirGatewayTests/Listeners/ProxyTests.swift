@@ -7,7 +7,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// Clients whose addresses proxies tell: in a PROXY header, or in a field.
-@Suite(.timeLimit(.minutes(1))) struct ProxyTests {
+@Suite(.timeLimit(.minutes(5))) struct ProxyTests {
   private static let get = "GET / HTTP/1.1\r\nHost: shop.example\r\nConnection: close\r\n\r\n"
 
   /// A gateway with one listener, in front of an upstream.

@@ -7,7 +7,7 @@ import WeirTestSupport
 
 /// Listeners with TLS: openssl and curl over a table of names, keys, versions, protocols and clients' certificates.
 @Suite(
-  .slow, .timeLimit(.minutes(3)),
+  .slow, .timeLimit(.minutes(5)),
   .disabled(if: !Tool.curl.isInstalled || !Tool.openssl.isInstalled, "curl and openssl are not installed"))
 struct TLSListenersTests {
   /// A handshake of openssl's client.

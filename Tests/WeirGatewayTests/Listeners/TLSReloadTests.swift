@@ -6,7 +6,7 @@ import WeirTestSupport
 
 /// Certificates of clients as upstreams see them, and reloads of listeners with TLS.
 @Suite(
-  .slow, .timeLimit(.minutes(3)),
+  .slow, .timeLimit(.minutes(5)),
   .disabled(if: !Tool.curl.isInstalled || !Tool.openssl.isInstalled, "curl and openssl are not installed"))
 struct TLSReloadTests {
   private static let spellings = [

@@ -3,7 +3,7 @@ import Testing
 
 @testable import WeirGateway
 
-@Suite("Source of a collector", .timeLimit(.minutes(1))) struct MetricsSourceTests {
+@Suite("Source of a collector", .timeLimit(.minutes(5))) struct MetricsSourceTests {
   @Test func itsItemsAreThoseOfTheMoment() {
     let source = MetricsSource<Int>()
     #expect(source.items.isEmpty)

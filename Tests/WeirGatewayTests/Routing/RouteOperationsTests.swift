@@ -7,7 +7,7 @@ import WeirTransport
 
 @testable import WeirGateway
 
-@Suite(.timeLimit(.minutes(1))) struct RouteOperationsTests {
+@Suite(.timeLimit(.minutes(5))) struct RouteOperationsTests {
   private static let operations = RouteOperations(
     [
       "/users/{id}", "GET /users/{id}", "/users/me", "/users/{id}/orders/**", "DELETE /users/{id}/orders/{order}",

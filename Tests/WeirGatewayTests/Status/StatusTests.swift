@@ -5,7 +5,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// `/status` and `/status.json` of the program.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct StatusTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct StatusTests {
   private static let anyWeb = "--web.listen-address=127.0.0.1:0"
   private static let anyPort = "--gateway.listen-address=127.0.0.1:0"
 

@@ -7,7 +7,7 @@ import WeirTestSupport
 @testable import WeirTransport
 
 /// Checks whose endpoints and settings change.
-@Suite("Changes of checks", .slow, .timeLimit(.minutes(2))) struct EndpointCheckChangesTests {
+@Suite("Changes of checks", .slow, .timeLimit(.minutes(5))) struct EndpointCheckChangesTests {
   /// - Parameter other: Further entries.
   private func upstream(_ endpoints: String, _ check: String, _ other: String = "") -> String {
     "[{name: u, slowStart: off, endpoints: [\(endpoints)], check: \(check)}\(other)]"

@@ -8,7 +8,7 @@ import WeirTestSupport
 @testable import WeirGateway
 
 /// The requests of checks, and their verdicts on the answers.
-@Suite("Checks of endpoints", .slow, .timeLimit(.minutes(2))) struct EndpointChecksTests {
+@Suite("Checks of endpoints", .slow, .timeLimit(.minutes(5))) struct EndpointChecksTests {
   private static let often = "interval: 0.5s"
 
   private func closedPort() throws -> Int {

@@ -7,7 +7,7 @@ import WeirTestSupport
 @testable import WeirTransport
 
 /// Lookups and looks at files, without a gateway.
-@Suite("Discovery of endpoints", .slow, .timeLimit(.minutes(2))) struct EndpointDiscoveryTests {
+@Suite("Discovery of endpoints", .slow, .timeLimit(.minutes(5))) struct EndpointDiscoveryTests {
   private func group(_ hosts: String...) -> String {
     "[{\"targets\": [\(hosts.map { "\"\($0):80\"" }.joined(separator: ", "))]}]"
   }

@@ -5,7 +5,7 @@ import WeirIO
 @testable import WeirGateway
 @testable import WeirTransport
 
-@Suite("Endpoints of an upstream", .timeLimit(.minutes(1))) struct UpstreamEndpointsTests {
+@Suite("Endpoints of an upstream", .timeLimit(.minutes(5))) struct UpstreamEndpointsTests {
   /// An entry with three endpoints.
   private func upstream(_ keys: String) throws -> NamedUpstream {
     let endpoints = (1...3).map { "\"127.0.0.\($0):80\"" }.joined(separator: ", ")

@@ -148,7 +148,7 @@ import Testing
     pair.close()
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(5)))
   func tasksRunOnTheLoop() async throws {
     let loop = try EventLoop(name: "test")
     let isOnLoop = await Task(executorPreference: loop) {

@@ -2,7 +2,7 @@ import Testing
 import WeirIO
 
 /// A loop for a process that has no descriptors left.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct LoopWithoutDescriptorsTests {
   private final class Watch: TimerHandler, EventHandler {
     let onTimer: () -> Void

@@ -5,7 +5,7 @@ import WeirTestSupport
 @testable import WeirServer
 
 /// The first record of a connection with TLS, which has to be whole before its handshake begins.
-@Suite(.timeLimit(.minutes(1))) struct FirstRecordTests {
+@Suite(.timeLimit(.minutes(5))) struct FirstRecordTests {
   private static let get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
   private let record = ScriptedChannel.Record()
 

@@ -6,7 +6,7 @@ import WeirTestSupport
 @testable import WeirServer
 
 /// Connections with a channel between the socket and HTTP.
-@Suite(.slow, .timeLimit(.minutes(1))) struct SecureConnectionTests {
+@Suite(.slow, .timeLimit(.minutes(5))) struct SecureConnectionTests {
   private static let get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
   private static let end = "\u{0}"
 

@@ -5,7 +5,7 @@ import WeirTestSupport
 @testable import WeirServer
 
 /// Connections that a handler makes tunnels of, over sockets.
-@Suite(.timeLimit(.minutes(1))) struct TunnelTests {
+@Suite(.timeLimit(.minutes(5))) struct TunnelTests {
   private static let get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
   private static let head = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: echo\r\nConnection: upgrade\r\n\r\n"
   private static let end = "\u{0}"

@@ -6,7 +6,7 @@ import WeirTestSupport
 @testable import WeirServer
 
 /// A server's counts of its connections, and the limits that came with listeners.
-@Suite(.slow, .timeLimit(.minutes(1))) struct ConnectionEndingTests {
+@Suite(.slow, .timeLimit(.minutes(5))) struct ConnectionEndingTests {
   private static let get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
   private static let post = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n"
 

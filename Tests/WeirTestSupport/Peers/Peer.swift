@@ -107,7 +107,7 @@ package final class Peer: Sendable {
   }
 
   /// - Throws: ``PeerError`` if it ends, or nobody listens there after so many seconds.
-  package func waitForPort(_ port: Int, within seconds: Double = 30) async throws {
+  package func waitForPort(_ port: Int, within seconds: Double = 120) async throws {
     try await wait(until: "\(name) listens at port \(port)", within: seconds) {
       if let exitStatus { throw PeerError("\(name) ended (\(exitStatus))") }
       return LoopbackPort.accepts(port) ? () : nil

@@ -40,7 +40,7 @@ private final class AgeingAuthenticator: Authenticator {
   }
 }
 
-@Suite("Credentials that age", .timeLimit(.minutes(1))) struct AgeingCredentialTests {
+@Suite("Credentials that age", .timeLimit(.minutes(5))) struct AgeingCredentialTests {
   /// Long enough for any machine.
   private static let longFailure = OAuth2Error(reason: .response, text: "It is down.", retryAfter: 60)
 
@@ -151,7 +151,7 @@ private final class AgeingAuthenticator: Authenticator {
   }
 }
 
-@Suite("OAuth2 behind an interceptor", .timeLimit(.minutes(1))) struct OAuth2InterceptorTests {
+@Suite("OAuth2 behind an interceptor", .timeLimit(.minutes(5))) struct OAuth2InterceptorTests {
   private func session(_ service: TokenService, _ monitors: [any EventMonitor] = []) throws -> Session {
     Session(
       interceptor: AuthenticationInterceptor(

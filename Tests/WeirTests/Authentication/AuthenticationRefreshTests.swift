@@ -9,7 +9,7 @@ import WeirTestSupport
 @testable import Weir
 
 /// Refreshes that make requests of their own.
-@Suite("§18 Refresh requests", .timeLimit(.minutes(1)))
+@Suite("§18 Refresh requests", .timeLimit(.minutes(5)))
 struct RefreshRequestTests {
   enum Way: CaseIterable {
     /// A handler's closure; a Swift task; through another session with the same interceptor.
@@ -127,7 +127,7 @@ struct RefreshRequestTests {
 }
 
 /// Authenticators that do what nobody should.
-@Suite("§18 Answers of authenticators", .timeLimit(.minutes(1)))
+@Suite("§18 Answers of authenticators", .timeLimit(.minutes(5)))
 struct AuthenticatorAnswerTests {
   @Test("The first of several answers counts, from whatever threads they come")
   func severalAnswers() async throws {

@@ -6,7 +6,7 @@ import WeirTestSupport
 
 @testable import Weir
 
-@Suite("§18 Adapting on the wire", .timeLimit(.minutes(1)))
+@Suite("§18 Adapting on the wire", .timeLimit(.minutes(5)))
 struct AuthenticationAdaptTests {
   @Test("The credential is applied; one that is set later too")
   func applied() async throws {
@@ -86,7 +86,7 @@ struct AuthenticationAdaptTests {
   }
 }
 
-@Suite("§18 Refusals on the wire", .timeLimit(.minutes(1)))
+@Suite("§18 Refusals on the wire", .timeLimit(.minutes(5)))
 struct AuthenticationRetryTests {
   /// Gives a token that the server then accepts.
   static func renewing(_ server: TokenServer, _ text: String = "b") -> TokenAuthenticator {
@@ -306,7 +306,7 @@ struct AuthenticationRetryTests {
 }
 
 /// What the retry budget has to say to retries that a new credential asks for.
-@Suite("§17b, §18 Retries with a new credential", .timeLimit(.minutes(1)))
+@Suite("§17b, §18 Retries with a new credential", .timeLimit(.minutes(5)))
 struct RefreshedRetryBudgetTests {
   private static func configuration() -> SessionConfiguration {
     var configuration = SessionConfiguration.default

@@ -6,7 +6,7 @@ import WeirTestSupport
 @testable import Weir
 
 /// Refusals of requests that carried no credential.
-@Suite("§18 Refusals that are not the credential's", .timeLimit(.minutes(1)))
+@Suite("§18 Refusals that are not the credential's", .timeLimit(.minutes(5)))
 struct ForeignRefusalTests {
   /// Puts its token into a field of its own, and into no request for `/open`.
   private final class KeyAuthenticator: Authenticator {

@@ -6,7 +6,7 @@ import WeirTestSupport
 
 @testable import Weir
 
-@Suite("OAuth2 on the wire", .timeLimit(.minutes(1))) struct OAuth2AuthenticatorTests {
+@Suite("OAuth2 on the wire", .timeLimit(.minutes(5))) struct OAuth2AuthenticatorTests {
   private func failure(_ settings: OAuth2Settings, _ session: Session = Session()) async -> OAuth2Error? {
     await #expect(throws: OAuth2Error.self) {
       try await OAuth2Authenticator(settings).refresh(.absent, for: session)

@@ -6,7 +6,7 @@ import WeirTestSupport
 @testable import Weir
 
 /// Fields with secrets, whatever their names.
-@Suite("Fields that hold secrets", .timeLimit(.minutes(1))) struct SecretFieldTests {
+@Suite("Fields that hold secrets", .timeLimit(.minutes(5))) struct SecretFieldTests {
   /// Sets two fields of its own, one of them in place of the request's.
   private final class TwoFields: Authenticator {
     func apply(_ credential: Token, to urlRequest: inout URLRequest) {

@@ -9,7 +9,7 @@ import WeirTestSupport
 @testable import Weir
 
 /// Who stops waiting, and what is left of them.
-@Suite("§18 Ends of waiting requests", .slow, .timeLimit(.minutes(1)))
+@Suite("§18 Ends of waiting requests", .slow, .timeLimit(.minutes(5)))
 struct WaitingRequestTests {
   @Test(
     "A request that is cancelled while it waits ends at once and leaves the refresh alone", arguments: [true, false])

@@ -9,7 +9,7 @@ import WeirTestSupport
 @testable import WeirTransport
 
 /// The limit of attempts per destination, with requests on the wire.
-@Suite("Connection limit", .timeLimit(.minutes(1)))
+@Suite("Connection limit", .timeLimit(.minutes(5)))
 struct AdmissionTransferTests {
   @Test("Beyond the limit requests wait, and go in the order in which they came")
   func order() async throws {

@@ -6,7 +6,7 @@ import Weir
 import WeirTestSupport
 
 /// What a request shows of its attempts.
-@Suite("§6.2 Properties of attempts", .timeLimit(.minutes(1)))
+@Suite("§6.2 Properties of attempts", .timeLimit(.minutes(5)))
 struct AttemptPropertiesTests {
   private let refused = response("401 Unauthorized", body: "no")
 

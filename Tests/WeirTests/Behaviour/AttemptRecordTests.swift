@@ -9,7 +9,7 @@ import WeirTestSupport
 @testable import WeirTransport
 
 /// The records of attempts, and the fields that the attempts carry.
-@Suite("Records of attempts", .timeLimit(.minutes(1)))
+@Suite("Records of attempts", .timeLimit(.minutes(5)))
 struct AttemptRecordTests {
   /// Exports spans, as far as the session knows.
   private final class Recorder: InlineEventMonitor {

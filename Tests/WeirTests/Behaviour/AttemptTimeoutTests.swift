@@ -7,7 +7,7 @@ import WeirTestSupport
 @testable import Weir
 
 /// The limit of an attempt's time, up to the final head of its response.
-@Suite("Time limit of attempts", .slow, .timeLimit(.minutes(2)))
+@Suite("Time limit of attempts", .slow, .timeLimit(.minutes(5)))
 struct AttemptTimeoutTests {
   private static func session(
     _ seconds: TimeInterval?, _ table: DestinationTable = DestinationTable(), _ recorder: AttemptRecorder? = nil,

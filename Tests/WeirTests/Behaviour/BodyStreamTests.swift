@@ -6,7 +6,7 @@ import Weir
 import WeirTestSupport
 
 /// `URLRequest.httpBodyStream` is sent as an upload's stream would be.
-@Suite("Body streams", .timeLimit(.minutes(1)))
+@Suite("Body streams", .timeLimit(.minutes(5)))
 struct BodyStreamTests {
   private static func streaming(
     _ url: String, _ bytes: [UInt8], method: HTTPMethod = .post, headers: HTTPHeaders? = nil

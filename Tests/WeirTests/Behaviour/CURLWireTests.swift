@@ -8,7 +8,7 @@ import WeirTestSupport
 /// the fields may differ, so that they are compared as sets.
 @Suite(
   "§6.5 cURL on the wire", .enabled(if: Tool.curl.isInstalled, "\(Tool.curl.isMissing)"),
-  .enabled(if: Tool.shell.isInstalled, "\(Tool.shell.isMissing)"), .timeLimit(.minutes(1)))
+  .enabled(if: Tool.shell.isInstalled, "\(Tool.shell.isMissing)"), .timeLimit(.minutes(5)))
 struct CURLWireTests {
   /// The octets of a request.
   private struct Message: Equatable, CustomStringConvertible {

@@ -8,7 +8,7 @@ import WeirIO
 import WeirTestSupport
 
 /// Cancel wins at every point, and each handler is called once.
-@Suite("Cancellation", .timeLimit(.minutes(1)))
+@Suite("Cancellation", .timeLimit(.minutes(5)))
 struct CancellationTests {
   /// Cancels in the stage that `reach` waits for, and checks what follows.
   private func check(

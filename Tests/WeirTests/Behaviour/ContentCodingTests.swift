@@ -6,7 +6,7 @@ import WeirCompression
 import WeirTestSupport
 
 /// Content codings are undone while the body comes in, within limits.
-@Suite("Content codings on the wire", .timeLimit(.minutes(1)))
+@Suite("Content codings on the wire", .timeLimit(.minutes(5)))
 struct ContentCodingTests {
   private static let text = String(repeating: "weir steers and measures. ", count: 4_000)
 

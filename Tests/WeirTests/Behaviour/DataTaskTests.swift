@@ -7,7 +7,7 @@ import Weir
 import WeirTestSupport
 
 /// Awaiting responses, and the streams of a request's progress.
-@Suite("Data tasks and streams", .timeLimit(.minutes(1)))
+@Suite("Data tasks and streams", .timeLimit(.minutes(5)))
 struct DataTaskTests {
   @Test("Value, response and result say the same, however often they are read")
   func readings() async throws {

@@ -8,7 +8,7 @@ import WeirTestSupport
 @testable import Weir
 
 /// One deadline covers everything that a request does.
-@Suite("Deadline", .slow, .timeLimit(.minutes(1)))
+@Suite("Deadline", .slow, .timeLimit(.minutes(5)))
 struct DeadlineTests {
   /// Fails with a timeout, once, whatever the request was doing, and is not retried.
   private func check(

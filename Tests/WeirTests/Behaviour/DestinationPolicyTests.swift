@@ -5,7 +5,7 @@ import Weir
 import WeirTestSupport
 
 /// Which addresses a session connects to.
-@Suite("Destination policy", .timeLimit(.minutes(1)))
+@Suite("Destination policy", .timeLimit(.minutes(5)))
 struct DestinationPolicyTests {
   private static func session(
     _ policy: DestinationPolicy, _ monitor: any EventMonitor, _ change: (inout SessionConfiguration) -> Void = { _ in }

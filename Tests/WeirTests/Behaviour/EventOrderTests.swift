@@ -7,7 +7,7 @@ import WeirTestSupport
 @testable import Weir
 
 /// The order of events along every path that a data request can take.
-@Suite("Order of events", .timeLimit(.minutes(1)))
+@Suite("Order of events", .timeLimit(.minutes(5)))
 struct EventOrderTests {
   private static let sent = ["createTask", "resumeTask"]
   private static let setup = ["createInitial", "create"] + sent

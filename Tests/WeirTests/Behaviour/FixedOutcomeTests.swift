@@ -7,7 +7,7 @@ import Weir
 import WeirTestSupport
 
 /// A request whose outcome is fixed is answered without a worker or a queue, whatever those do.
-@Suite("Fixed outcomes", .slow, .timeLimit(.minutes(1)))
+@Suite("Fixed outcomes", .slow, .timeLimit(.minutes(5)))
 struct FixedOutcomeTests {
   /// Too large to be serialized on the loop.
   private static let body = String(repeating: "x", count: 70_000)

@@ -5,7 +5,7 @@ import Weir
 import WeirTestSupport
 
 /// Where a request's body begins and ends, and to whom it is addressed, is weir's to say.
-@Suite("Framing", .timeLimit(.minutes(1)))
+@Suite("Framing", .timeLimit(.minutes(5)))
 struct FramingTests {
   /// A server that answers by `Content-Length`: what a wrong one left over would be the next request.
   private func answeringByLength() throws -> ScriptedServer { try ScriptedServer(.answering { okResponse("ok") }) }

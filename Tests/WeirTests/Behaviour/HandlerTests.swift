@@ -7,7 +7,7 @@ import Weir
 import WeirTestSupport
 
 /// Who gets a response, how often, in which order and where.
-@Suite("Handlers", .timeLimit(.minutes(1)))
+@Suite("Handlers", .timeLimit(.minutes(5)))
 struct HandlerTests {
   @Test("Several handlers get one response each, in their order, after the last serializer")
   func several() async throws {

@@ -7,7 +7,7 @@ import WeirTransport
 @testable import Weir
 
 /// One host has one spelling: what is kept for it, and what it is sent, doesn't depend on how a URL writes it.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct HostSpellingTests {
   @Test(
     "All forms of an address are one destination, one connection and one Host",

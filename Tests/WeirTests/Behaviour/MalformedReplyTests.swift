@@ -5,7 +5,7 @@ import Weir
 import WeirTestSupport
 
 /// Answers that are no HTTP response.
-@Suite("Malformed replies", .timeLimit(.minutes(1)))
+@Suite("Malformed replies", .timeLimit(.minutes(5)))
 struct MalformedReplyTests {
   @Test(
     "They are the server's fault, not the URL's",

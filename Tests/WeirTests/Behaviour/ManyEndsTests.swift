@@ -9,7 +9,7 @@ import WeirTestSupport
 
 /// Thousands of attempts that wait for one destination and end at once. They run on the session's own thread, whose
 /// stack is what it is.
-@Suite("Many ends at once", .slow, .timeLimit(.minutes(2)))
+@Suite("Many ends at once", .slow, .timeLimit(.minutes(5)))
 struct ManyEndsTests {
   private static let waiting = SessionConfiguration.limited { $0.maximumPendingRequestsPerHost = 50_000 }
 

@@ -8,7 +8,7 @@ import WeirCompression
 import WeirTestSupport
 
 /// What requests tell of the time they took and the connection they used.
-@Suite("Measurements", .timeLimit(.minutes(1)))
+@Suite("Measurements", .timeLimit(.minutes(5)))
 struct MeasurementTests {
   @Test("A new connection has its phases, a used one does not have them again")
   func connections() async throws {

@@ -7,7 +7,7 @@ import Weir
 import WeirTestSupport
 
 /// The monitors that weir brings: closures, lines of a log, notifications.
-@Suite("Monitors", .timeLimit(.minutes(1)))
+@Suite("Monitors", .timeLimit(.minutes(5)))
 struct MonitorTests {
   @Test("A monitor that hears late of a validation is told of the response that was validated")
   func validationHeardLate() async throws {

@@ -7,7 +7,7 @@ import WeirCompression
 import WeirTestSupport
 
 /// The progress of a transfer, as objects and closures show it.
-@Suite("§6.4 Progress", .timeLimit(.minutes(1)))
+@Suite("§6.4 Progress", .timeLimit(.minutes(5)))
 struct ProgressTests {
   struct Body: CustomTestStringConvertible, Sendable {
     let testDescription: String

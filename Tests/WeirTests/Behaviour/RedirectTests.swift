@@ -7,7 +7,7 @@ import Weir
 import WeirTestSupport
 
 /// What becomes of redirects: on the wire, and of the request when they may not be followed.
-@Suite("Redirects", .timeLimit(.minutes(1)))
+@Suite("Redirects", .timeLimit(.minutes(5)))
 struct RedirectTests {
   // MARK: Methods and bodies
 

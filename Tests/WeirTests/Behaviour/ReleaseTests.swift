@@ -6,7 +6,7 @@ import Weir
 import WeirTestSupport
 
 /// What is the caller's may do anything when it is let go of or asked something: no lock is held then.
-@Suite("Letting go", .timeLimit(.minutes(1)))
+@Suite("Letting go", .timeLimit(.minutes(5)))
 struct ReleaseTests {
   /// Looks at a request when it goes, which takes the request's lock.
   private final class Watchful: Error, Sendable {

@@ -6,7 +6,7 @@ import Weir
 import WeirTestSupport
 
 /// What a request says of itself in words.
-@Suite("§6.5 Descriptions of requests", .timeLimit(.minutes(1)))
+@Suite("§6.5 Descriptions of requests", .timeLimit(.minutes(5)))
 struct RequestDescriptionTests {
   @Test("The method and URL as soon as there is a URL request, the status as soon as there is one")
   func description() async throws {

@@ -5,7 +5,7 @@ import Weir
 import WeirTestSupport
 
 /// What the bytes of a response make of a request.
-@Suite("Responses on the wire", .slow, .timeLimit(.minutes(1)))
+@Suite("Responses on the wire", .slow, .timeLimit(.minutes(5)))
 struct ResponseTransferTests {
   struct Broken: CustomTestStringConvertible, Sendable {
     let testDescription: String

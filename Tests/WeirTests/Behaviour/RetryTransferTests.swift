@@ -7,7 +7,7 @@ import Weir
 import WeirTestSupport
 
 /// Retries on the wire: what is sent again, when, how often, and what is told of it.
-@Suite("Retries on the wire", .timeLimit(.minutes(1)))
+@Suite("Retries on the wire", .timeLimit(.minutes(5)))
 struct RetryTransferTests {
   static func policy(
     limit: UInt = 3, scale: Double = 0.001, methods: Set<HTTPMethod> = RetryPolicy.defaultRetryableHTTPMethods,

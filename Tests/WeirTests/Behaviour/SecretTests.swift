@@ -7,7 +7,7 @@ import WeirTestSupport
 @testable import Weir
 
 /// Passwords of URLs are in no text and no error.
-@Suite("Secrets in texts", .timeLimit(.minutes(1)))
+@Suite("Secrets in texts", .timeLimit(.minutes(5)))
 struct SecretTests {
   private static func withPassword(_ url: String) -> String { url.replacing("http://", with: "http://me:hunter2@") }
 

@@ -7,7 +7,7 @@ import Weir
 import WeirTestSupport
 
 /// What becomes of requests when their session ends, and what sessions leave behind.
-@Suite("Lifetime of a session", .slow, .timeLimit(.minutes(2)))
+@Suite("Lifetime of a session", .slow, .timeLimit(.minutes(5)))
 struct SessionLifetimeTests {
   /// A session that the caller lets go of.
   private final class Owner: Sendable {

@@ -8,7 +8,7 @@ import WeirTestSupport
 @testable import Weir
 
 /// Attempts that give their slot up while they wait for something else, and take one again.
-@Suite("Slots given up", .slow, .timeLimit(.minutes(1)))
+@Suite("Slots given up", .slow, .timeLimit(.minutes(5)))
 struct SlotTests {
   @Test("The slot is free between the hops of a redirect, and there is one again for the next")
   func redirects() async throws {

@@ -6,7 +6,7 @@ import Weir
 import WeirTestSupport
 
 /// What tasks and requests say of themselves, and when.
-@Suite("States of tasks", .slow, .timeLimit(.minutes(1)))
+@Suite("States of tasks", .slow, .timeLimit(.minutes(5)))
 struct TaskStateTests {
   @Test("Suspending a request whose task has not begun tells of it, and resuming goes on")
   func suspendReady() async throws {

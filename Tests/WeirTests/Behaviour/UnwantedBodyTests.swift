@@ -6,7 +6,7 @@ import WeirTestSupport
 @testable import Weir
 
 /// Bodies that nobody wants are not waited for.
-@Suite("Unwanted bodies", .timeLimit(.minutes(1)))
+@Suite("Unwanted bodies", .timeLimit(.minutes(5)))
 struct UnwantedBodyTests {
   private static let bodies = [
     "Content-Length: 10\r\n\r\nhalf", "Content-Length: 10\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n",

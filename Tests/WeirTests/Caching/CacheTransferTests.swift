@@ -27,7 +27,7 @@ private struct Later: CachedResponseHandler {
 }
 
 /// The cache between requests and servers.
-@Suite("Caching", .timeLimit(.minutes(1)))
+@Suite("Caching", .timeLimit(.minutes(5)))
 struct CacheTransferTests {
   static let url = "http://a.test/x?q=1"
   static let fresh = ["Cache-Control: max-age=60", "X-Own: 1"]

@@ -5,7 +5,7 @@ import Weir
 import WeirTestSupport
 
 /// Basic and Digest, as a server sees them.
-@Suite("§22 HTTP authentication", .timeLimit(.minutes(1)))
+@Suite("§22 HTTP authentication", .timeLimit(.minutes(5)))
 struct HTTPAuthenticationTests {
   static let basic = "WWW-Authenticate: Basic realm=\"staff\""
   static let digest = "WWW-Authenticate: Digest realm=\"staff\", nonce=\"n0nce\", qop=\"auth\""

@@ -5,7 +5,7 @@ import Weir
 import WeirTestSupport
 
 /// The challenges of a proxy that takes requests itself.
-@Suite("§22 Proxies' authentication", .timeLimit(.minutes(1)))
+@Suite("§22 Proxies' authentication", .timeLimit(.minutes(5)))
 struct ProxyAuthenticationTests {
   private typealias Noted = HTTPAuthenticationTests.Noted
 

@@ -6,7 +6,7 @@ import WeirTestSupport
 
 @testable import Weir
 
-@Suite("§21 Bodies compressed while they are sent", .timeLimit(.minutes(1)))
+@Suite("§21 Bodies compressed while they are sent", .timeLimit(.minutes(5)))
 struct CompressedBodyTests {
   private static func coding(_ coding: RequestCoding) -> ContentCoding { coding == .gzip ? .gzip : .deflate }
 

@@ -7,7 +7,7 @@ import WeirTestSupport
 
 @testable import Weir
 
-@Suite("§21 Request compressors", .timeLimit(.minutes(1)))
+@Suite("§21 Request compressors", .timeLimit(.minutes(5)))
 struct RequestCompressorTests {
   typealias Behavior = DeflateRequestCompressor.DuplicateHeaderBehavior
 

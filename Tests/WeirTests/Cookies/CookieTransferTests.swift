@@ -5,7 +5,7 @@ import Weir
 import WeirTestSupport
 
 /// Cookies on the wire.
-@Suite("Cookies on the wire", .timeLimit(.minutes(1)))
+@Suite("Cookies on the wire", .timeLimit(.minutes(5)))
 struct CookieTransferTests {
   private static let login = response(
     "200 Fine", ["Set-Cookie: id=7; HttpOnly", "Set-Cookie: theme=dark; Path=/x"], body: "ok")

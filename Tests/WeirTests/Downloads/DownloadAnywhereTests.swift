@@ -8,7 +8,7 @@ import WeirTestSupport
 @testable import Weir
 
 /// Whatever is done to a download, at whatever event: it settles once, and what it leaves is what it says it leaves.
-@Suite("§8.3 Downloads: cancel, suspend and loss anywhere", .timeLimit(.minutes(2)))
+@Suite("§8.3 Downloads: cancel, suspend and loss anywhere", .timeLimit(.minutes(5)))
 struct DownloadAnywhereTests {
   enum Action: String, CaseIterable, Sendable {
     case cancel, cancelProducing, cancelTask, suspendAndResume, loseSession

@@ -8,7 +8,7 @@ import WeirTestSupport
 @testable import Weir
 
 /// Nothing is left of a download that ends otherwise than well, unless somebody may go on with it.
-@Suite("§8.3 Downloads: failures, cancelling, retries", .timeLimit(.minutes(1)))
+@Suite("§8.3 Downloads: failures, cancelling, retries", .timeLimit(.minutes(5)))
 struct DownloadEndingTests {
   private static let body = "0123456789"
 
@@ -269,7 +269,7 @@ struct DownloadEndingTests {
     try await rig.isClean()
   }
 
-  @Test("Many at once leave no file and no descriptor", .timeLimit(.minutes(2)))
+  @Test("Many at once leave no file and no descriptor", .timeLimit(.minutes(5)))
   func many() async throws {
     let server = try ScriptedServer(
       Script(

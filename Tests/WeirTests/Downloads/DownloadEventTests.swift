@@ -6,7 +6,7 @@ import WeirTestSupport
 
 @testable import Weir
 
-@Suite("§25 Downloads: order of events", .timeLimit(.minutes(1)))
+@Suite("§25 Downloads: order of events", .timeLimit(.minutes(5)))
 struct DownloadEventTests {
   private static let setup = ["resume", "createInitial", "create", "createTask", "resumeTask", "startAttempt(1)"]
   private static let ended = ["·metrics", "gatherMetrics", "·complete"]

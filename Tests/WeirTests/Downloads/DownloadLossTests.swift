@@ -9,7 +9,7 @@ import WeirTestSupport
 @testable import Weir
 
 /// What has come is not lost, and is never taken for more than it is.
-@Suite("§8.3 Downloads: nothing that came is lost", .slow, .timeLimit(.minutes(1)))
+@Suite("§8.3 Downloads: nothing that came is lost", .slow, .timeLimit(.minutes(5)))
 struct DownloadLossTests {
   private static let body = "0123456789"
   private static let restHead =

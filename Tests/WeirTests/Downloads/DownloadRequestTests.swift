@@ -9,7 +9,7 @@ import WeirTestSupport
 
 @testable import Weir
 
-@Suite("§8.3 Downloads", .timeLimit(.minutes(1)))
+@Suite("§8.3 Downloads", .timeLimit(.minutes(5)))
 struct DownloadRequestTests {
   @Test("§5 The three forms, and where the file stays by default")
   func makers() async throws {

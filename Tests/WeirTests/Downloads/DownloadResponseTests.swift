@@ -8,7 +8,7 @@ import WeirTestSupport
 
 @testable import Weir
 
-@Suite("§9-§11, §24 Downloads: responses, validation, tasks", .timeLimit(.minutes(1)))
+@Suite("§9-§11, §24 Downloads: responses, validation, tasks", .timeLimit(.minutes(5)))
 struct DownloadResponseTests {
   private static let json = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 7\r\n\r\n{\"a\":1}"
 

@@ -7,7 +7,7 @@ import WeirTestSupport
 
 @testable import Weir
 
-@Suite("§8.3 Downloads: resuming", .timeLimit(.minutes(1)))
+@Suite("§8.3 Downloads: resuming", .timeLimit(.minutes(5)))
 struct ResumedDownloadTests {
   private static let body = "0123456789"
 

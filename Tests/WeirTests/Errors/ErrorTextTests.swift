@@ -7,7 +7,7 @@ import WeirTestSupport
 
 /// The texts of errors that somebody meets, to the letter: what went wrong, the setting that decides with its value, and
 /// which request it was.
-@Suite("Texts of errors", .timeLimit(.minutes(1)))
+@Suite("Texts of errors", .timeLimit(.minutes(5)))
 struct ErrorTextTests {
   /// The further limit that libcurl's engine has.
   private static let ofLibcurl = HTTP1EngineChoice.standard == .libcurl ? ", or a line of it 100 KiB" : ""

@@ -4,7 +4,7 @@ import Weir
 import WeirTestSupport
 
 /// What awaiting a value throws.
-@Suite("Errors of awaited values", .timeLimit(.minutes(1)))
+@Suite("Errors of awaited values", .timeLimit(.minutes(5)))
 struct RequestFailureTests {
   private static func normal(_ text: String) -> String {
     text.replacing(/after \d+\.\d{3} s\)/, with: "after T s)").replacing(/127\.0\.0\.1:\d+/, with: "127.0.0.1:P")

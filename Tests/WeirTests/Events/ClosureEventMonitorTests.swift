@@ -8,7 +8,7 @@ import WeirTestSupport
 @testable import WeirTransport
 
 /// The closures of a monitor that is made of them.
-@Suite("Monitors made of closures", .timeLimit(.minutes(1)))
+@Suite("Monitors made of closures", .timeLimit(.minutes(5)))
 struct ClosureEventMonitorTests {
   private static let folder = URL(filePath: #filePath).appending(path: "../../../../Sources/Weir/Events").standardized
 

@@ -7,7 +7,7 @@ import WeirTestSupport
 @testable import WeirTransport
 
 /// Which monitors a composite passes each event on to.
-@Suite("Composite monitors", .timeLimit(.minutes(1)))
+@Suite("Composite monitors", .timeLimit(.minutes(5)))
 struct CompositeEventMonitorTests {
   private static let groups: [(name: String, interests: EventInterests)] = [
     ("lifecycle", .lifecycle), ("creation", .creation), ("tasks", .tasks), ("data", .data), ("responses", .responses),

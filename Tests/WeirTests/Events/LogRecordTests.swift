@@ -4,7 +4,7 @@ import WeirTestSupport
 
 @testable import Weir
 
-@Suite(.timeLimit(.minutes(1))) struct LogRecordTests {
+@Suite(.timeLimit(.minutes(5))) struct LogRecordTests {
   private static let traceID = "4bf92f3577b34da6a3ce929d0e0e4736"
   private static let spanID = "00f067aa0ba902b7"
 

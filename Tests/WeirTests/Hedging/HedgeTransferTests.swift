@@ -10,7 +10,7 @@ import WeirTestSupport
 @testable import WeirTransport
 
 /// Two attempts of one request on the wire.
-@Suite("Hedges on the wire", .timeLimit(.minutes(1)))
+@Suite("Hedges on the wire", .timeLimit(.minutes(5)))
 struct HedgeTransferTests {
   /// Events of attempts and hedges, in their order.
   private final class Recorder: InlineEventMonitor {

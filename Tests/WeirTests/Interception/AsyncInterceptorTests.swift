@@ -8,7 +8,7 @@ import WeirTestSupport
 
 @testable import Weir
 
-@Suite("§16 Async adapters and retriers", .slow, .timeLimit(.minutes(1)))
+@Suite("§16 Async adapters and retriers", .slow, .timeLimit(.minutes(5)))
 struct AsyncInterceptorTests {
   /// Waits until it is cancelled, and notes both.
   private static func hang(_ journal: Journal<String>) async {

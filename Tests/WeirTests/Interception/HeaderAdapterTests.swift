@@ -7,7 +7,7 @@ import WeirTestSupport
 @testable import Weir
 
 /// Adapters that set fields without a URL request.
-@Suite("§17 Header adapters", .timeLimit(.minutes(1)))
+@Suite("§17 Header adapters", .timeLimit(.minutes(5)))
 struct HeaderAdapterTests {
   /// Sets what a closure says.
   private struct Fields: HeaderAdapter {

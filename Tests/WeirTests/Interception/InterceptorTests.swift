@@ -231,7 +231,7 @@ import WeirTestSupport
 }
 
 /// Who is added to a request's interceptors keeps what its type overrides.
-@Suite(.timeLimit(.minutes(1))) struct CombinedInterceptorTests {
+@Suite(.timeLimit(.minutes(5))) struct CombinedInterceptorTests {
   /// Overrides both of what it inherits.
   private final class Custom: Interceptor, @unchecked Sendable {
     override func adapt(

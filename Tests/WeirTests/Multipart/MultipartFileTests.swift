@@ -7,7 +7,7 @@ import WeirTestSupport
 
 @testable import Weir
 
-@Suite("§15 Multipart: files that are not what they seem", .timeLimit(.minutes(1)))
+@Suite("§15 Multipart: files that are not what they seem", .timeLimit(.minutes(5)))
 struct MultipartFileTests {
   private static func form(_ url: URL) -> MultipartFormData {
     let form = MultipartSamples.form()

@@ -6,7 +6,7 @@ import WeirTestSupport
 @testable import Weir
 
 /// What others read in what we write.
-@Suite("§15 Multipart: read back", .timeLimit(.minutes(2)))
+@Suite("§15 Multipart: read back", .timeLimit(.minutes(5)))
 struct MultipartParserTests {
   /// A part as a parser finds it.
   struct Found: Equatable {

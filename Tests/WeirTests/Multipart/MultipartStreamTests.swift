@@ -5,7 +5,7 @@ import WeirTestSupport
 
 @testable import Weir
 
-@Suite("§15 Multipart: streams that lie", .timeLimit(.minutes(1)))
+@Suite("§15 Multipart: streams that lie", .timeLimit(.minutes(5)))
 struct MultipartStreamTests {
   private static func form(_ stream: InputStream, _ length: UInt64) -> MultipartFormData {
     let form = MultipartSamples.form()

@@ -6,7 +6,7 @@ import WeirTestSupport
 
 @testable import Weir
 
-@Suite("§15 Multipart: where it is written to", .timeLimit(.minutes(1)))
+@Suite("§15 Multipart: where it is written to", .timeLimit(.minutes(5)))
 struct MultipartTargetTests {
   private static func form(_ size: Int = 10) -> MultipartFormData {
     let form = MultipartSamples.form()

@@ -8,7 +8,7 @@ import WeirTestSupport
 @testable import WeirTransport
 
 /// Callers that give up. Monitors hear of them with and without load control.
-@Suite("Abandoned requests", .timeLimit(.minutes(1)))
+@Suite("Abandoned requests", .timeLimit(.minutes(5)))
 struct AbandonedRequestTests {
   private static let head = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"
 

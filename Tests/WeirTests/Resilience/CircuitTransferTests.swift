@@ -7,7 +7,7 @@ import WeirTestSupport
 @testable import Weir
 
 /// What a circuit breaker does to requests on the wire.
-@Suite("Circuits on the wire", .slow, .timeLimit(.minutes(1)))
+@Suite("Circuits on the wire", .slow, .timeLimit(.minutes(5)))
 struct CircuitTransferTests {
   private let busy = response("503 Busy", body: "busy")
 

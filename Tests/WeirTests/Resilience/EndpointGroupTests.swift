@@ -9,7 +9,7 @@ import WeirTransport
 @testable import Weir
 
 /// Groups of endpoints that stand for an origin.
-@Suite("Endpoint groups", .timeLimit(.minutes(1)))
+@Suite("Endpoint groups", .timeLimit(.minutes(5)))
 struct EndpointGroupTests {
   private static let origin = "http://pay.invalid"
 
@@ -214,7 +214,7 @@ struct EndpointGroupTests {
 }
 
 /// Groups with an endpoint in trouble, under load.
-@Suite("Endpoint groups under load", .slow, .timeLimit(.minutes(3)), .serialized)
+@Suite("Endpoint groups under load", .slow, .timeLimit(.minutes(5)), .serialized)
 struct EndpointGroupLoadTests {
   private static let origin = "http://pay.invalid"
 

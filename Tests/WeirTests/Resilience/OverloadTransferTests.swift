@@ -9,7 +9,7 @@ import WeirTestSupport
 @testable import WeirTransport
 
 /// What load control does to requests on the wire.
-@Suite("Load control on the wire", .slow, .timeLimit(.minutes(1)))
+@Suite("Load control on the wire", .slow, .timeLimit(.minutes(5)))
 struct OverloadTransferTests {
   private let busy = response("503 Busy", body: "busy")
 

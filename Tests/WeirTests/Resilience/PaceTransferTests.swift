@@ -9,7 +9,7 @@ import WeirTestSupport
 @testable import WeirTransport
 
 /// What the pace of a destination does to requests on the wire.
-@Suite("Pace on the wire", .slow, .timeLimit(.minutes(1)))
+@Suite("Pace on the wire", .slow, .timeLimit(.minutes(5)))
 struct PaceTransferTests {
   private static func session(
     _ pace: PaceSettings, _ table: DestinationTable = DestinationTable(), _ recorder: PaceRecorder = PaceRecorder(),

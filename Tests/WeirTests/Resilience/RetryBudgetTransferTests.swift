@@ -8,7 +8,7 @@ import WeirTestSupport
 @testable import Weir
 
 /// What a retry budget does to requests on the wire.
-@Suite("Retry budgets on the wire", .slow, .timeLimit(.minutes(1)))
+@Suite("Retry budgets on the wire", .slow, .timeLimit(.minutes(5)))
 struct RetryBudgetTransferTests {
   private let busy = response("503 Busy", body: "busy")
 

@@ -6,7 +6,7 @@ import Weir
 import WeirTestSupport
 
 /// What a request asks of its session, and of who takes its place.
-@Suite("Request delegates", .timeLimit(.minutes(1)))
+@Suite("Request delegates", .timeLimit(.minutes(5)))
 struct RequestDelegateTests {
   /// Passes everything on to a session, and notes it.
   private final class Delegate: RequestDelegate {

@@ -5,7 +5,7 @@ import Weir
 import WeirTestSupport
 
 /// What a session makes of what its makers are given.
-@Suite("§5 Making requests", .timeLimit(.minutes(1)))
+@Suite("§5 Making requests", .timeLimit(.minutes(5)))
 struct RequestMakingTests {
   /// Each step of building notes itself.
   private struct Steps: URLConvertible, ParameterEncoding, ParameterEncoder {

@@ -4,7 +4,7 @@ import WeirTransport
 
 @testable import Weir
 
-@Suite("Destinations of a session", .timeLimit(.minutes(1)))
+@Suite("Destinations of a session", .timeLimit(.minutes(5)))
 struct SessionDestinationsTests {
   @Test("A session that has spoken to many hosts remembers them, whatever it keeps at hand")
   func ofASession() async throws {

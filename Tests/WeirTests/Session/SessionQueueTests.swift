@@ -5,7 +5,7 @@ import Weir
 import WeirTestSupport
 
 /// The queues that a session's user code runs on.
-@Suite("A session's queues", .timeLimit(.minutes(1)))
+@Suite("A session's queues", .timeLimit(.minutes(5)))
 struct SessionQueueTests {
   private static let key = DispatchSpecificKey<String>()
 

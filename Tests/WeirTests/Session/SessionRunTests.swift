@@ -4,7 +4,7 @@ import Testing
 import Weir
 import WeirTestSupport
 
-@Suite("A session that runs until its task is cancelled", .timeLimit(.minutes(1)))
+@Suite("A session that runs until its task is cancelled", .timeLimit(.minutes(5)))
 struct SessionRunTests {
   /// A session with a request under way, and the task in which it runs.
   private static func running(

@@ -7,7 +7,7 @@ import Weir
 import WeirTestSupport
 
 /// A process that has no descriptors left can make a session; its requests say what is missing.
-@Suite("A session without descriptors", .serialized, .timeLimit(.minutes(1)))
+@Suite("A session without descriptors", .serialized, .timeLimit(.minutes(5)))
 struct SessionWithoutDescriptorsTests {
   @Test func everyRequestFails() async throws {
     let server = try answering(okResponse("1"))

@@ -7,7 +7,7 @@ import WeirTestSupport
 
 @testable import Weir
 
-@Suite("Times as durations", .timeLimit(.minutes(1)))
+@Suite("Times as durations", .timeLimit(.minutes(5)))
 struct TimeoutsTests {
   @Test("They read and set the configuration's seconds")
   func both() {

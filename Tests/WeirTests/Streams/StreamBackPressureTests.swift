@@ -9,7 +9,7 @@ import WeirTestSupport
 
 @testable import Weir
 
-@Suite("§8.4 Streams: back-pressure", .slow, .timeLimit(.minutes(1)))
+@Suite("§8.4 Streams: back-pressure", .slow, .timeLimit(.minutes(5)))
 struct StreamBackPressureTests {
   private static let limit = 1 << 20
 

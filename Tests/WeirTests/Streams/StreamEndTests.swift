@@ -7,7 +7,7 @@ import WeirTestSupport
 
 @testable import Weir
 
-@Suite("§8.4 Streams: cancel, suspend, deadline, the session's end", .slow, .timeLimit(.minutes(1)))
+@Suite("§8.4 Streams: cancel, suspend, deadline, the session's end", .slow, .timeLimit(.minutes(5)))
 struct StreamEndTests {
   /// A stream whose only handler is in a call with its first chunk, with more waiting.
   private struct Busy {

@@ -6,7 +6,7 @@ import Testing
 import Weir
 import WeirTestSupport
 
-@Suite("§8.4 Streams: errors, validation, retries", .timeLimit(.minutes(1)))
+@Suite("§8.4 Streams: errors, validation, retries", .timeLimit(.minutes(5)))
 struct StreamErrorTests {
   private static func failing(at number: Int) -> ClosureSerializer<String> {
     let count = Mutex(0)

@@ -6,7 +6,7 @@ import Testing
 import Weir
 import WeirTestSupport
 
-@Suite("§8.4 Streams: handlers", .slow, .timeLimit(.minutes(1)))
+@Suite("§8.4 Streams: handlers", .slow, .timeLimit(.minutes(5)))
 struct StreamHandlerTests {
   @Test("Each chunk is one event of every handler; `.complete` comes once, last")
   func chunks() async throws {

@@ -7,7 +7,7 @@ import WeirTestSupport
 
 @testable import Weir
 
-@Suite("§24 Streams: streamTask()", .timeLimit(.minutes(1)))
+@Suite("§24 Streams: streamTask()", .timeLimit(.minutes(5)))
 struct StreamTaskTests {
   private func collect<Success, Failure>(
     _ stream: DataStreamTask.Stream<Success, Failure>

@@ -8,7 +8,7 @@ import WeirTestSupport
 
 @testable import Weir
 
-@Suite("Streams: the head of a response first", .timeLimit(.minutes(1)))
+@Suite("Streams: the head of a response first", .timeLimit(.minutes(5)))
 struct StreamedResponseTests {
   private let session = KeptSessions()
 

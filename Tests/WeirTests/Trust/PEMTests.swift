@@ -5,7 +5,7 @@ import WeirTestSupport
 @testable import Weir
 
 /// Which texts hold certificates, all of which can be used.
-@Suite("§23 PEM", .enabled(if: Tool.openssl.isInstalled), .timeLimit(.minutes(2)))
+@Suite("§23 PEM", .enabled(if: Tool.openssl.isInstalled), .timeLimit(.minutes(5)))
 struct PEMTests {
   private func defect(_ text: String, areRoots: Bool = true) -> CertificatesDefect? {
     PEM.defect(ofCertificates: text.utf8, areRoots: areRoots)

@@ -5,7 +5,7 @@ import WeirTestSupport
 @testable import Weir
 
 /// Pins made of certificates and keys, whoever wrote these.
-@Suite("§23 Pins", .enabled(if: Tool.openssl.isInstalled), .timeLimit(.minutes(2)))
+@Suite("§23 Pins", .enabled(if: Tool.openssl.isInstalled), .timeLimit(.minutes(5)))
 struct PublicKeyPinTests {
   private typealias Pin = TLSConfiguration.PublicKeyPin
 

@@ -74,7 +74,7 @@ private struct ClosureEvaluator: ServerTrustEvaluating {
   func requirement(forHost host: String) throws -> TrustRequirement { try answer(host) }
 }
 
-@Suite("§23 Server trust", .enabled(if: Tool.nginx.isInstalled && Tool.openssl.isInstalled), .timeLimit(.minutes(2)))
+@Suite("§23 Server trust", .enabled(if: Tool.nginx.isInstalled && Tool.openssl.isInstalled), .timeLimit(.minutes(5)))
 struct ServerTrustTests {
   // MARK: Without an evaluator
 

@@ -6,7 +6,7 @@ import WeirTestSupport
 
 @testable import Weir
 
-@Suite("§15 Uploads of forms", .timeLimit(.minutes(1)))
+@Suite("§15 Uploads of forms", .timeLimit(.minutes(5)))
 struct MultipartUploadTests {
   private static let wanted: Script = Script(.request, .send(okResponse("taken")), .awaitClose)
 

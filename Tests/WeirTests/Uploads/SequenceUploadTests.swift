@@ -7,7 +7,7 @@ import WeirTestSupport
 
 @testable import Weir
 
-@Suite("Uploads of asynchronous sequences", .timeLimit(.minutes(1)))
+@Suite("Uploads of asynchronous sequences", .timeLimit(.minutes(5)))
 struct SequenceUploadTests {
   private static let chunked: Script = Script(.head, .chunkedBody, .send(okResponse("taken")), .awaitClose)
 

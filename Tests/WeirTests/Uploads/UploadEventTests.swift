@@ -5,7 +5,7 @@ import Testing
 import Weir
 import WeirTestSupport
 
-@Suite("§25 Order of events of uploads", .timeLimit(.minutes(1)))
+@Suite("§25 Order of events of uploads", .timeLimit(.minutes(5)))
 struct UploadEventTests {
   private static let transfer = ["createTask", "resumeTask"]
   private static let answered = [

@@ -7,7 +7,7 @@ import Weir
 import WeirTestSupport
 
 /// Files that are not what they should be, or don't stay it.
-@Suite("§8.2 Uploads: files", .timeLimit(.minutes(1)))
+@Suite("§8.2 Uploads: files", .timeLimit(.minutes(5)))
 struct UploadFileTests {
   // MARK: Before the transfer
 

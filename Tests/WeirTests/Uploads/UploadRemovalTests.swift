@@ -6,7 +6,7 @@ import Weir
 import WeirTestSupport
 
 /// `shouldRemove: true`: the file goes once, when the request has ended, however it ends.
-@Suite("§8.2 Uploads: files that are removed", .timeLimit(.minutes(1)))
+@Suite("§8.2 Uploads: files that are removed", .timeLimit(.minutes(5)))
 struct UploadRemovalTests {
   private struct Rig {
     let scratch = try? Scratch()

@@ -7,7 +7,7 @@ import WeirTestSupport
 
 @testable import Weir
 
-@Suite("§8.2 Uploads: streams", .slow, .timeLimit(.minutes(1)))
+@Suite("§8.2 Uploads: streams", .slow, .timeLimit(.minutes(5)))
 struct UploadStreamTests {
   private static let chunked: Script = Script(.head, .chunkedBody, .send(okResponse("taken")), .awaitClose)
 

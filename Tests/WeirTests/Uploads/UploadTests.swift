@@ -7,7 +7,7 @@ import WeirTestSupport
 
 @testable import Weir
 
-@Suite("§8.2 Uploads", .slow, .timeLimit(.minutes(1)))
+@Suite("§8.2 Uploads", .slow, .timeLimit(.minutes(5)))
 struct UploadTests {
   private static let wanted: Script = Script(.request, .send(okResponse("taken")), .awaitClose)
 

@@ -8,7 +8,7 @@ import WeirCurl
 import WeirTestSupport
 
 /// Redirects, early answers, steering and progress of uploads.
-@Suite("§8.2 Uploads on the wire", .slow, .timeLimit(.minutes(1)))
+@Suite("§8.2 Uploads on the wire", .slow, .timeLimit(.minutes(5)))
 struct UploadTransferTests {
   // MARK: Redirects
 

@@ -7,7 +7,7 @@ import WeirTestSupport
 @testable import WeirTransport
 
 /// Threads that ask one destination's pace at once.
-@Suite("Pace of several threads", .timeLimit(.minutes(2))) struct DestinationPaceThreadsTests {
+@Suite("Pace of several threads", .timeLimit(.minutes(5))) struct DestinationPaceThreadsTests {
   private static let threads = 4
   private static let steps = 4_000
 

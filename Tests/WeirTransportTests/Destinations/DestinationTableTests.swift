@@ -5,7 +5,7 @@ import WeirTestSupport
 
 @testable import WeirTransport
 
-@Suite("Destinations", .timeLimit(.minutes(1)))
+@Suite("Destinations", .timeLimit(.minutes(5)))
 struct DestinationTableTests {
   private static let limits = TransportLimits(slots: 64, waiting: 10_000, admissionTimeout: 30)
 

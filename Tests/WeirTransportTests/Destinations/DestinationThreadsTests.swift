@@ -7,7 +7,7 @@ import WeirTestSupport
 @testable import WeirTransport
 
 /// Threads that use one destination at once, as the workers of a gateway do.
-@Suite("Destinations of several threads", .timeLimit(.minutes(2))) struct DestinationThreadsTests {
+@Suite("Destinations of several threads", .timeLimit(.minutes(5))) struct DestinationThreadsTests {
   private static let threads = 4
   private static let steps = 4_000
 

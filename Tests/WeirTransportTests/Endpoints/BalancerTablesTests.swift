@@ -4,7 +4,7 @@ import WeirIO
 @testable import WeirTransport
 
 /// The tables that a balancer makes of names and weights.
-@Suite("Balancer's tables", .timeLimit(.minutes(2))) struct BalancerTablesTests {
+@Suite("Balancer's tables", .timeLimit(.minutes(5))) struct BalancerTablesTests {
   @Test(arguments: [[1], [1, 1, 1], [1, 2, 3, 4], [1000, 1], [7, 1, 1, 1, 30, 500]])
   func drawsFollowTheWeights(_ weights: [Int]) {
     let draw = WeightedDraw(weights)

@@ -3,7 +3,7 @@ import WeirIO
 
 @testable import WeirTransport
 
-@Suite("Balancer", .timeLimit(.minutes(2))) struct BalancerTests {
+@Suite("Balancer", .timeLimit(.minutes(5))) struct BalancerTests {
   // MARK: Priorities and health
 
   @Test func anEmptySetHasNothingToPick() {

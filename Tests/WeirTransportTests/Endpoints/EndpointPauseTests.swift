@@ -4,7 +4,7 @@ import WeirIO
 @testable import WeirTransport
 
 /// Endpoints that ask to be left out for a while.
-@Suite("Paused endpoints", .timeLimit(.minutes(1))) struct EndpointPauseTests {
+@Suite("Paused endpoints", .timeLimit(.minutes(5))) struct EndpointPauseTests {
   private func pause(_ line: EndpointLine, _ index: Int, for seconds: Double) -> EndpointEvent.Kind? {
     line.set.leavesOut(line[index], for: seconds, at: line.time).event?.kind
   }

@@ -3,7 +3,7 @@ import WeirIO
 
 @testable import WeirTransport
 
-@Suite("Set of endpoints", .timeLimit(.minutes(2))) struct EndpointSetTests {
+@Suite("Set of endpoints", .timeLimit(.minutes(5))) struct EndpointSetTests {
   // MARK: Updates
 
   @Test func theSameEndpointsInAnotherOrderAreNoChange() {

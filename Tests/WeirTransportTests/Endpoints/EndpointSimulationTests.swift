@@ -5,7 +5,7 @@ import WeirTestSupport
 @testable import WeirTransport
 
 /// Seeded simulations with the figures that docs promise.
-@Suite("Simulated endpoints", .slow, .timeLimit(.minutes(2))) struct EndpointSimulationTests {
+@Suite("Simulated endpoints", .slow, .timeLimit(.minutes(5))) struct EndpointSimulationTests {
   private static let ten = [EndpointModel](repeating: EndpointModel(), count: 10)
 
   private static func ten(_ change: (inout EndpointModel) -> Void) -> [EndpointModel] {

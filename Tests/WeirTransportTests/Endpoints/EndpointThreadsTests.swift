@@ -7,7 +7,7 @@ import WeirTestSupport
 @testable import WeirTransport
 
 /// Workers that use one set at once, while its endpoints change.
-@Suite("Endpoints of several threads", .timeLimit(.minutes(2))) struct EndpointThreadsTests {
+@Suite("Endpoints of several threads", .timeLimit(.minutes(5))) struct EndpointThreadsTests {
   private static let threads = 4
   private static let steps = 4_000
 

@@ -4,7 +4,7 @@ import WeirIO
 @testable import WeirTransport
 
 /// Health, latency, availability and settings of endpoints.
-@Suite("Values of endpoints", .timeLimit(.minutes(2))) struct EndpointValuesTests {
+@Suite("Values of endpoints", .timeLimit(.minutes(5))) struct EndpointValuesTests {
   /// Results of checks, `+` and `-`, and after each whether the endpoint is healthy.
   @Test(arguments: [
     ("--", "++"), ("---", "++-"), ("--+--", "+++++"), ("---+", "++--"), ("---++", "++--+"), ("---+-++", "++----+"),

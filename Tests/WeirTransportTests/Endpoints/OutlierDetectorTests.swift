@@ -3,7 +3,7 @@ import WeirIO
 
 @testable import WeirTransport
 
-@Suite("Outlier detector", .timeLimit(.minutes(2))) struct OutlierDetectorTests {
+@Suite("Outlier detector", .timeLimit(.minutes(5))) struct OutlierDetectorTests {
   private typealias Change = EndpointEvent.Kind
 
   /// The endpoints of one priority and the time.

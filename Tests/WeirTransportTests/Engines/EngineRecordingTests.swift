@@ -3,7 +3,7 @@ import WeirTestSupport
 
 /// Compares the bytes, events, errors and connections of each case with the recorded table.
 /// An engine without a recording with this libcurl is left out.
-@Suite(.slow, .timeLimit(.minutes(2)))
+@Suite(.slow, .timeLimit(.minutes(5)))
 struct EngineRecordingTests {
   /// Rows that run at a time. Most of them wait. Under a sanitizer so many would take longer than the waits they time.
   private static let parallelRows = ThisProcess.isSanitized ? 3 : 24

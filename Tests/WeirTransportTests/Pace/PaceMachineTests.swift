@@ -3,7 +3,7 @@ import WeirIO
 
 @testable import WeirTransport
 
-@Suite("Pace of a destination", .timeLimit(.minutes(1))) struct PaceMachineTests {
+@Suite("Pace of a destination", .timeLimit(.minutes(5))) struct PaceMachineTests {
   // MARK: The rate
 
   @Test func attemptsBeginByRateAndBurst() {

@@ -3,7 +3,7 @@ import Testing
 @testable import WeirTransport
 
 /// No attempt begins in a pause, or beyond the rate and the burst; each that waits hears in time; no wake is in vain.
-@Suite("Pace: simulated APIs", .timeLimit(.minutes(2))) struct PaceSimulationTests {
+@Suite("Pace: simulated APIs", .timeLimit(.minutes(5))) struct PaceSimulationTests {
   private static let seeds: Range<UInt64> = 1..<6
 
   private func run(_ workload: PaceWorkload, _ check: (PaceSimulation, _ comment: Comment) -> Void) {

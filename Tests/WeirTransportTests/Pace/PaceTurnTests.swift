@@ -3,7 +3,7 @@ import Testing
 @testable import WeirTransport
 
 /// Turns that are taken aside, given back and foreseen, and settings and clocks that change.
-@Suite("Turns by the pace of a destination", .timeLimit(.minutes(1))) struct PaceTurnTests {
+@Suite("Turns by the pace of a destination", .timeLimit(.minutes(5))) struct PaceTurnTests {
   // MARK: Turns beside another attempt
 
   @Test func aSecondAttemptTakesAFreeTurnOrNone() {

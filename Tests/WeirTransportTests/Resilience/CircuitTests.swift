@@ -4,7 +4,7 @@ import WeirTestSupport
 
 @testable import WeirTransport
 
-@Suite("Gradual circuit", .timeLimit(.minutes(2))) struct CircuitTests {
+@Suite("Gradual circuit", .timeLimit(.minutes(5))) struct CircuitTests {
   /// A circuit and the time.
   private struct Line {
     let settings: CircuitBreaker
