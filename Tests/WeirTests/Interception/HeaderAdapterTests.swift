@@ -193,6 +193,7 @@ struct HeaderAdapterTests {
     }
     let session = Session(interceptor: Fields { _ in ["X-Key": "k"] }, eventMonitors: [monitor])
     #expect(await session.request(server.url).plainResponse().error == nil)
+    await heard.wait { $0.count == 2 }
     #expect(heard.entries == ["Fields true", "- k"])
   }
 
