@@ -27,7 +27,6 @@ import WeirTestSupport
     _ verb: String, _ directory: TemporaryDirectory, _ arguments: String...
   ) async throws -> String {
     let script = "\(PackageRoot.path)/Tests/Peers/browser.py"
-    // A browser on a busy machine takes a while.
     let peer = try Peer(python, [script, verb, try chromium.path, directory.path] + arguments)
     guard try await peer.waitForExit() == .exited(0) else { throw PeerError(peer.output) }
     return peer.output

@@ -118,7 +118,8 @@ final class LoadRig: Sendable {
   // MARK: States
 
   /// Sends requests until load control knows how long an answer takes. On a busy machine an answer may take so long that
-  /// the upstream is called silent: what the log says of that is forgotten, and a window passes, in which it would not say it again.
+  /// the upstream is called silent: what the log says of that is forgotten, once the window is over in which the log would
+  /// not say it again.
   func warmUp() throws -> Bool {
     let client = try rig.client()
     let isWarm = eventually {
