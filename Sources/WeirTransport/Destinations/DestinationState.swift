@@ -276,6 +276,8 @@ package final class DestinationState: Sendable {
       if let gate = fields.gate, gate.isIdle, gate.isRetired || isUnused {
         fields.gate = nil
         if gate.machine.state != .normal { reports.entered = .normal }
+        // No answer has ended this silence.
+        if gate.machine.state == .silent { reports.overload?.silence = nil }
         reports.overload?.state = .normal
         // Nothing is limited any more, and no later report would say so.
         reports.overload?.limit = fields.admission.slots
