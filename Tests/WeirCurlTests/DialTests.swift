@@ -56,6 +56,29 @@ struct DialTests {
     await rig.close()
   }
 
+  /// Some of these are there when libcurl first tries to read, so that it never waits for them.
+  @Test("A proxy's refusal that comes before it is asked is the phase tunnel", arguments: [true, false])
+  func earlyRefusal(isHTTP: Bool) async throws {
+    // No method of SOCKS is acceptable (RFC 1928 §3).
+    let answer: [UInt8] =
+      isHTTP ? Array("HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n".utf8) : [5, 0xFF]
+    let proxy = try ScriptedServer(Script(.send(answer), .awaitClose))
+    let port = proxy.port
+    let rig = try await EngineRig {
+      $0.proxy =
+        isHTTP
+        ? .http(host: "127.0.0.1", port: port, credential: nil)
+        : .socks5(host: "127.0.0.1", port: port, credential: nil)
+    }
+    for _ in 0..<200 {
+      let outcome = await rig.get("https://127.0.0.1/")
+      #expect(outcome.error?.kind == .proxyUnauthorized)
+      #expect(outcome.report?.phases[.connect] != nil)
+      #expect(outcome.report?.phases[.tunnel] != nil)
+    }
+    await rig.close()
+  }
+
   @Test(
     "A proxy that answers nothing is the phase tunnel; a tunnel that leads nowhere is tls", arguments: [false, true])
   func hungTunnel(isMade: Bool) async throws {

@@ -83,10 +83,11 @@ extension Transfer {
     engine.need(.nudge, for: self)
   }
 
-  /// If a handshake fails on data that arrived at once, libcurl never waited to read. TCP is then noted as established
-  /// here.
-  func noteHandshake(failed result: CurlCode) {
-    if result.isOfHandshake, clock.ready == nil, connected == nil { connected = engine.now }
+  /// If a handshake or a proxy's refusal fails the transfer with data that arrived at once, libcurl never waited to read.
+  /// TCP is then noted as established here.
+  func noteEstablished(failed result: CurlCode) {
+    guard clock.ready == nil, connected == nil else { return }
+    if result.isOfHandshake || result == .proxy || connectStatus > 0 { connected = engine.now }
   }
 
   /// Whether the request may be put on the wire, possibly again. If not, notes the failure: the earlier request has no

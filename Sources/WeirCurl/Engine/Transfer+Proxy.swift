@@ -153,5 +153,5 @@ extension Transfer {
   }
 
   /// The proxy's status in answer to CONNECT; 0 when there was no CONNECT or no answer.
-  private var connectStatus: Int { handle.map { weir_easy_get_long($0.easy, CURLINFO_HTTP_CONNECTCODE) } ?? 0 }
+  var connectStatus: Int { handle.map { weir_easy_get_long($0.easy, CURLINFO_HTTP_CONNECTCODE) } ?? 0 }
 }

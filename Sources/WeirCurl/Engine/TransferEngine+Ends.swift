@@ -10,7 +10,7 @@ extension TransferEngine {
       return
     }
     lookupFailed(transfer, result)
-    transfer.noteHandshake(failed: result)
+    transfer.noteEstablished(failed: result)
     if let dial = transfer.dialled, result == .ok, transfer.failure == nil { return finishDial(dial, transfer) }
     if transfer.repeats.needsFreshConnection, transfer.failure == nil, changeConnection(of: transfer) { return }
     if result == .ok, transfer.failure == nil, transfer.receiving.phase == .provisional {
