@@ -1,7 +1,7 @@
 """Proves that a gateway gets, keeps and repairs the credentials of its calls, and shows none of them."""
 
 from lab.credentials import answers, changes, outages, renewals, search
-from lab.credentials.rig import Here, TokenService
+from lab.credentials.rig import Client, Here, TokenService, lifetime
 from lab.credentials.upstream import Upstream
 from lab.processes import Place
 from lab.table import Rows, conduct
@@ -21,10 +21,11 @@ ROWS: Rows[Here] = {
 async def surround(place: Place, short: bool) -> Here:
     upstream = Upstream()
     await upstream.start()
-    service = TokenService(place, upstream, *renewals.CLIENTS, *changes.CLIENTS)
+    soon = (Client(name, lifetime=lifetime(short)) for name in ("ages", changes.ROTATING))
+    service = TokenService(place, upstream, *renewals.CLIENTS, *soon)
     await service.start()
     return Here(place, short, upstream, service)
 
 
 if __name__ == "__main__":
-    conduct("credentials", __doc__, "a quarter of a minute, as a test", ROWS, surround)
+    conduct("credentials", __doc__, "a minute, as a test", ROWS, surround)

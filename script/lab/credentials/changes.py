@@ -3,23 +3,22 @@
 import asyncio
 import time
 
-from lab.credentials.rig import SECRET, Client, Here, bad, good, loaded, passes, swap
+from lab.credentials.rig import SECRET, Here, bad, failures, good, loaded, passes, swap
 from lab.endure.rows import Bar
 from lab.servers import write_anew
 
-BOTH = 5.0
-"""Seconds for which the old value and the new one are good."""
 IN_FORCE = 2.0
 """Seconds within which the new value is used."""
 ROTATING = "rotating"
-CLIENTS = (Client(ROTATING, lifetime=3),)
 
 
 async def changed(here: Here) -> list[Bar]:
-    """A value of `headers.set` is renamed into its place, a bearer token swapped by a link, a client's secret written in place."""
+    """A value of `headers.set` is renamed into its place, a bearer token swapped by a link, a client's secret written in place. The
+    old ones and the new ones are good until a token of the old ones has ended."""
     rate = 50 if here.short else 200
     # A busy machine is late with a look at the files.
-    bound = BOTH - 1 if here.short else IN_FORCE
+    both = here.lifetime + 3
+    bound = both - 1 if here.short else IN_FORCE
     key, bearer, secret = (here.place.directory / name for name in ("key", "mount/bearer", "secret"))
     key.write_text("old-key\n")
     swap(bearer, "old-bearer\n")
@@ -42,14 +41,14 @@ async def changed(here: Here) -> list[Bar]:
 
     new = [here.upstream.accept("key", "new-key"), here.upstream.accept("bearer", "Bearer new-bearer")]
     another = SECRET.format("another")
-    await here.service.order("rotate", client=ROTATING, secret=another, seconds=BOTH)
+    await here.service.order("rotate", client=ROTATING, secret=another, seconds=both)
     at = time.monotonic()
     for one in old:
-        one.until = at + BOTH
+        one.until = at + both
     write_anew(key, "new-key\n")
     swap(bearer, "new-bearer\n")
     secret.write_text(f"{another}\n")
-    await passes(BOTH)
+    await passes(both)
     # As many that only the new values serve.
     await asyncio.gather(*(good(load, 2 * rate) for load in loads))
     for load in loads:
@@ -66,6 +65,8 @@ async def changed(here: Here) -> list[Bar]:
         )
         for load, (name, last) in zip(loads, used.items(), strict=True)
     ]
+    for load in loads:
+        here.place.notes.append(f"changed: {load.path}: {failures(load.calls)}")
     return [
         *bars,
         Bar(

@@ -78,6 +78,11 @@ class TokenService:
         return await asyncio.to_thread(fetch)
 
 
+def lifetime(short: bool) -> int:
+    """Seconds of the tokens that end soon. In short it has to hold on a busy machine, which takes seconds to get a token and to use it."""
+    return 12 if short else 3
+
+
 @dataclass
 class Here:
     """What all rows share."""
@@ -86,6 +91,10 @@ class Here:
     short: bool
     upstream: Upstream
     service: TokenService
+
+    @property
+    def lifetime(self) -> int:
+        return lifetime(self.short)
 
     def oauth2(self, name: str, service: TokenService | None = None, **keys: object) -> Config:
         """An entry of `credentials`, for the client of that name."""
@@ -146,6 +155,19 @@ async def good(load: Schedule, number: int) -> None:
 def bad(calls: list[Call], status: int = 200) -> int:
     """How many had another answer, or none."""
     return count(calls, lambda call: call.status != status)
+
+
+def failures(calls: list[Call]) -> str:
+    """The statuses of those that failed, with the gateway's reasons, and how long the slowest of each took.
+
+    >>> failures([Call(0, 1, 200), Call(0, 2, 401, True), Call(1, 2, 503, reason="credential"), Call(0, 5, 401, True)])
+    '2 × 401 (5.0 s), 1 × 503 credential (1.0 s)'
+    """
+    found: dict[str, list[float]] = {}
+    for call in calls:
+        if not call.good:
+            found.setdefault(f"{call.status} {call.reason}".rstrip(), []).append(call.took)
+    return ", ".join(f"{len(took)} × {name} ({max(took):.1f} s)" for name, took in sorted(found.items())) or "none failed"
 
 
 def swap(file: Path, content: str) -> None:
