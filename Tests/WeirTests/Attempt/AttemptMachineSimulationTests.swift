@@ -8,11 +8,11 @@ import WeirTestSupport
 /// Requests with their attempts, hedges among them, several to one destination of few slots, their bodies going to memory,
 /// to handlers or to files, through random interleavings of what callers, servers and the caller's code do.
 ///
-/// The requests are run by the shipped ``ExchangeRun``. `WEIR_SIMULATION_SEEDS` says how many; 20,000 without it.
+/// The requests are run by the shipped ``ExchangeRun``. `WEIR_SIMULATION_SEEDS` says how many; 5,000 without it.
 @Suite("AttemptMachine simulation", .slow, .timeLimit(.minutes(10)))
 struct AttemptMachineSimulationTests {
   private static let seeds =
-    ProcessInfo.processInfo.environment["WEIR_SIMULATION_SEEDS"].flatMap { UInt64($0) } ?? 20_000
+    ProcessInfo.processInfo.environment["WEIR_SIMULATION_SEEDS"].flatMap { UInt64($0) } ?? 5_000
 
   @Test("No slot is lost, nothing moves without one, and every request settles once")
   func interleavings() {

@@ -7,12 +7,12 @@ import WeirTestSupport
 /// Exchanges with their attempts, second ones among them, several to one destination of few slots, through random
 /// interleavings of what callers, the upstream and timers do.
 ///
-/// The exchanges are run by the shipped ``ExchangeRun``. `WEIR_SIMULATION_SEEDS` says how many runs there are; 20,000
+/// The exchanges are run by the shipped ``ExchangeRun``. `WEIR_SIMULATION_SEEDS` says how many runs there are; 5,000
 /// without it.
 @Suite("ExchangeRun simulation", .slow, .timeLimit(.minutes(10)))
 struct ExchangeSimulationTests {
   private static let seeds =
-    ProcessInfo.processInfo.environment["WEIR_SIMULATION_SEEDS"].flatMap { UInt64($0) } ?? 20_000
+    ProcessInfo.processInfo.environment["WEIR_SIMULATION_SEEDS"].flatMap { UInt64($0) } ?? 5_000
 
   @Test("No slot is lost, the caller gets one response, and every exchange settles once")
   func interleavings() {

@@ -24,9 +24,9 @@ extension Workload {
   /// Seeds of each workload; `WEIR_SIMULATION_SEEDS` sets their number.
   static let seeds = seeds(unlessSet: 1)
   /// Seeds of which a mean is taken.
-  static let helpSeeds = seeds(unlessSet: 8)
+  static let helpSeeds = seeds(unlessSet: 4)
 
-  private static func seeds(unlessSet count: UInt64) -> Range<UInt64> {
+  static func seeds(unlessSet count: UInt64) -> Range<UInt64> {
     let count = getenv("WEIR_SIMULATION_SEEDS").flatMap { UInt64(String(cString: $0)) } ?? count
     return firstSeed..<firstSeed + max(1, count)
   }

@@ -6,7 +6,7 @@ import WeirTestSupport
 /// What the control gives beside other gateways, and to callers that announce their timeouts, ask again, upload or get
 /// hedges: means of four seeds.
 @Suite("Overload: mixed", .slow, .timeLimit(.minutes(5))) struct OverloadMixedTests {
-  private static let seeds = Workload.firstSeed..<Workload.firstSeed + 4
+  private static let seeds = Workload.seeds(unlessSet: 4)
 
   private func results(_ workload: Workload) -> [SimulationResult] {
     Self.seeds.map { SimulationResult(workload, .overload(.default), seed: $0) }
