@@ -37,7 +37,11 @@ struct GatewayFaultTests {
         #expect(isCut || response.statusCode == 502, "\(fault): \(response)")
       }
     }
-    let page = ExpositionText(try await client.text(weir.metricsURL("/metrics")))
+    // A request is counted after its client has seen the end.
+    let page = try await eventually("the gateway has counted them all") {
+      let page = ExpositionText(try await client.text(weir.metricsURL("/metrics")))
+      return page.sum("weir_gateway_requests_total") == Double(faults.count) ? page : nil
+    }
     #expect(page.sum("weir_gateway_requests_total", ["outcome": "success"]) == 1)
     for (index, fault) in faults.enumerated().dropFirst() {
       let expected = try #require(Fault.table.first { $0.name == fault }?.expected)

@@ -36,11 +36,11 @@ import WeirTestSupport
     let settled = before.sum("weir_requests_total", ["outcome": "success"])
     #expect(try await CurlAnswer.get(weir.url("/flaky")).status == 200)
     for _ in 0..<5 { #expect(try await CurlAnswer.get(weir.url("/echo")).status == 200) }
-    try await eventually("six requests have settled") {
+    let page = try await eventually("six requests have settled, and are counted") {
       let page = ExpositionText(try await CurlAnswer.get(weir.metricsURL("/metrics")).body)
-      return page.sum("weir_requests_total", ["outcome": "success"]) == settled + 6
+      let isSettled = page.sum("weir_requests_total", ["outcome": "success"]) == settled + 6
+      return isSettled && page.sum("weir_gateway_requests_total") == 6 ? page : nil
     }
-    let page = ExpositionText(try await CurlAnswer.get(weir.metricsURL("/metrics")).body)
     #expect(page.sum("weir_attempts_started_total") == before.sum("weir_attempts_started_total") + 8)
     #expect(page.sum("weir_retries_total", ["reason": "503"]) == 2)
     #expect(page.sum("weir_gateway_requests_total", ["route": "flaky", "outcome": "success"]) == 1)
