@@ -211,7 +211,7 @@ import WeirTransport
     client.send(Self.get)
     expectTimeout(rig, client)
     #expect(upstream.connectionCount == 3)
-    #expect(rig.sample("weir_retries_denied_total{\(labels(upstream.port)),reason=\"limit\"}") == 1)
+    #expect(eventually { rig.sample("weir_retries_denied_total{\(labels(upstream.port)),reason=\"limit\"}") == 1 })
   }
 
   /// The first attempt drops out of the race, and the second one has a time of its own.
@@ -247,7 +247,7 @@ import WeirTransport
     let client = try rig.client()
     client.send(Self.get)
     expectTimeout(rig, client)
-    #expect(rig.sample("weir_circuit_state{\(labels(upstream.port)),state=\"open\"}") == 1)
+    #expect(eventually { rig.sample("weir_circuit_state{\(labels(upstream.port)),state=\"open\"}") == 1 })
   }
 
   /// One failure is enough here to leave it out.

@@ -40,11 +40,13 @@ import WeirTestSupport
     #expect(client.text(5) == "hello")
     #expect(eventually { rig.sample("weir_gateway_open_tunnels{route=\"r\"}") == 1 })
     // For all other metrics the request is over.
-    #expect(rig.count("success") == 1)
-    #expect(rig.sample("http_server_active_requests{http_request_method=\"CONNECT\",url_scheme=\"http\"}") == 0)
+    #expect(eventually { rig.count("success") == 1 })
+    #expect(
+      eventually { rig.sample("http_server_active_requests{http_request_method=\"CONNECT\",url_scheme=\"http\"}") == 0 }
+    )
     let labels = "http_request_method=\"CONNECT\",outcome=\"success\""
-    #expect(rig.sample("weir_requests_total", at: server.port, labels) == 1)
-    #expect(rig.sample("http_client_active_requests", at: server.port) == 0)
+    #expect(eventually { rig.sample("weir_requests_total", at: server.port, labels) == 1 })
+    #expect(eventually { rig.sample("http_client_active_requests", at: server.port) == 0 })
     client.halfClose()
     #expect(Self.rest(of: client) == " bye")
     #expect(!client.wasReset)
@@ -72,7 +74,9 @@ import WeirTestSupport
     let client = try Self.open(rig, to: server.port)
     #expect(client.text(1) == "x")
     for phase in ["queue", "connect"] {
-      #expect(rig.sample("weir_phase_duration_seconds_count", at: server.port, "phase=\"\(phase)\"") == 1, "\(phase)")
+      #expect(
+        eventually { rig.sample("weir_phase_duration_seconds_count", at: server.port, "phase=\"\(phase)\"") == 1 },
+        "\(phase)")
     }
   }
 

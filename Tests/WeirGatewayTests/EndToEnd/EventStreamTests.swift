@@ -234,10 +234,10 @@ import WeirTestSupport
     if resets { client.reset() } else { client.halfClose() }
     #expect(eventually { rig.gateway.count("success") == 1 })
     #expect(rig.gateway.count("cancelled") == 0 && rig.failed == 0 && rig.abandoned == 0)
-    #expect(rig.ofUpstream("weir_requests_total", "outcome=\"success\"") == 1)
+    #expect(eventually { rig.ofUpstream("weir_requests_total", "outcome=\"success\"") == 1 })
     #expect(rig.ofUpstream("weir_requests_abandoned_total", "phase=\"body\"") ?? 0 == 0)
-    #expect(rig.ofUpstream("http_client_request_duration_seconds_count", "error_type=\"\"") == 1)
-    #expect(rig.ofUpstream("weir_requests_in_flight") == 0)
+    #expect(eventually { rig.ofUpstream("http_client_request_duration_seconds_count", "error_type=\"\"") == 1 })
+    #expect(eventually { rig.ofUpstream("weir_requests_in_flight") == 0 })
     #expect(rig.lines.all.isEmpty)
   }
 

@@ -143,6 +143,8 @@ final class LoadRig: Sendable {
       swallowed.append(try waiter("/swallowed"))
       letPass(0.1)
     }
+    // There is one report in a second, from which the log has the requests that are under way.
+    guard eventually({ !lines.saying("upstream is silent").isEmpty }) else { return nil }
     // No request is refused before callers have left, and then from the end of a slot of half a second on.
     for client in swallowed { client.reset() }
     guard eventually({ abandoned("upstream") == Double(swallowed.count) }) else { return nil }

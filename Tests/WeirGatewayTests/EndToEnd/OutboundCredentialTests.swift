@@ -94,8 +94,8 @@ import WeirTestSupport
     for client in clients { client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n") }
     for client in clients { #expect(client.response()?.status == 200) }
     #expect(tokens.count == 1)
-    #expect(rig.sample("weir_credential_state{credential=\"c\",state=\"good\"}") == 1)
-    #expect(rig.sample("weir_auth_refreshes_total{interceptor=\"c\",outcome=\"success\"}") == 1)
+    #expect(eventually { rig.sample("weir_credential_state{credential=\"c\",state=\"good\"}") == 1 })
+    #expect(eventually { rig.sample("weir_auth_refreshes_total{interceptor=\"c\",outcome=\"success\"}") == 1 })
     #expect(eventually { rig.sample("weir_auth_refresh_waiters{interceptor=\"c\"}") == 0 })
     let expires = try #require(rig.sample("weir_credential_expires_timestamp_seconds{credential=\"c\"}"))
     #expect((0...3600).contains(expires - Date().timeIntervalSince1970))

@@ -231,7 +231,7 @@ import WeirTestSupport
     client.send("GET / HTTP/1.1\r\nHost: h\r\n\(fields)\r\n")
     #expect(client.response()?.status == 503)
     #expect(Self.values("X-Retry-Attempt", upstream) == sent)
-    #expect(rig.sample("weir_retried_requests_received_total{route=\"r\"}") == counted)
+    #expect(eventually { rig.sample("weir_retried_requests_received_total{route=\"r\"}") == counted })
   }
 
   @Test func aRouteMayKeepAttemptsToItself() throws {
