@@ -150,13 +150,13 @@ import WeirTransport
       let page = load.rig.registry.text().split(separator: "\n")
       return gauges.filter { gauge in page.contains { $0.hasPrefix(gauge) } }
     }
-    #expect(shown() == [])
+    #expect(eventually { shown() == [] })
     let held = try (0..<8).map { _ in try load.waiter("/held") }
     #expect(eventually { load.received.split(separator: "GET /held ").count > 8 })
     for client in swallowed { client.reset() }
     load.mode = .answers
     #expect(try load.get()?.status == 200)
-    #expect(shown() == [])
+    #expect(eventually { shown() == [] })
     // Without load control the upstream is not watched: no line says that it answers again.
     #expect(load.lines.saying("upstream answers again") == [])
     #expect(!held.contains { $0.hasInput })
