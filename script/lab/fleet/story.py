@@ -45,6 +45,8 @@ class Course:
     """Seconds before the first figures are taken."""
     told_within: float
     """Seconds from an instance's loss until its alert is at the webhook, and from its return until that is resolved."""
+    apart: float
+    """The share by which the rates of two databases may differ, which have counted at other moments."""
     everything: bool
     """Whether an instance is also lost for one Prometheus alone, and then all of them for both."""
 
@@ -59,9 +61,9 @@ class Course:
 
 
 # Prometheus and Alertmanager as they are shipped.
-FULL = Course(divisor=1, rate=60, settle=45, told_within=360, everything=True)
+FULL = Course(divisor=1, rate=60, settle=45, told_within=360, apart=0.01, everything=True)
 
-SHORT = Course(divisor=10, rate=90, settle=8, told_within=45, everything=False)
+SHORT = Course(divisor=10, rate=90, settle=8, told_within=45, apart=0.05, everything=False)
 
 
 class Story:
@@ -233,7 +235,7 @@ routes:
         for one in self.prometheus:
             theirs = await mean(one, expression, at)
             self.say(f"{subject}: {theirs:.2f} requests per second by {one.title}, {stored:.2f} by VictoriaMetrics")
-            self.note(verdicts.rate_failure(f"{subject}: {one.title}", theirs, stored))
+            self.note(verdicts.rate_failure(f"{subject}: {one.title}", theirs, stored, self.course.apart))
 
     def note(self, sentence: str | None) -> None:
         if sentence:

@@ -123,14 +123,14 @@ def sum_failure(who: str, recorded: float, counted: float, scrape: float, window
     return f"{who} records {recorded:.1f} requests per second, the instances {counted:.1f}"
 
 
-def rate_failure(who: str, theirs: float, stored: float) -> str | None:
+def rate_failure(who: str, theirs: float, stored: float, apart: float) -> str | None:
     """VictoriaMetrics, to which two write, has the rate of each.
 
-    >>> rate_failure("a", 100, 100.9)
-    >>> rate_failure("a", 100, 200)
+    >>> rate_failure("a", 100, 100.9, apart=0.01)
+    >>> rate_failure("a", 100, 200, apart=0.01)
     'a has a rate of 100.00, VictoriaMetrics one of 200.00'
     """
-    if theirs > 0 and abs(stored - theirs) <= 0.01 * theirs:
+    if theirs > 0 and abs(stored - theirs) <= apart * theirs:
         return None
     return f"{who} has a rate of {theirs:.2f}, VictoriaMetrics one of {stored:.2f}"
 
