@@ -110,7 +110,7 @@ def judge(here: Here, load: Schedule, tries: list[float], failed: float, ended: 
     late = others.pop(401, 0)
     here.place.notes.append(f"down: other answers were {dict(others)}, and {late} × 401")
     # A busy machine is late with a token, a try or an answer.
-    slack, quick = (15.0, QUICK * 25) if here.short else (0.5, QUICK)
+    slack, quick = (15.0, 5.0) if here.short else (0.5, QUICK)
     early = sum(one.began < ended - slack for one in refused)
     silent = [one for one in refused if one.ended < back and one.is_silent(tries)]
     times = [one.ended - one.began for one in silent]
