@@ -26,7 +26,7 @@ extension Workload {
   /// Seeds of which a mean is taken.
   static let helpSeeds = seeds(unlessSet: 4)
 
-  static func seeds(unlessSet count: UInt64) -> Range<UInt64> {
+  private static func seeds(unlessSet count: UInt64) -> Range<UInt64> {
     let count = getenv("WEIR_SIMULATION_SEEDS").flatMap { UInt64(String(cString: $0)) } ?? count
     return firstSeed..<firstSeed + max(1, count)
   }

@@ -4,16 +4,14 @@ import WeirTestSupport
 @testable import WeirTransport
 
 /// What the control gives beside other gateways, and to callers that announce their timeouts, ask again, upload or get
-/// hedges: means of four seeds.
+/// hedges: means of the seeds.
 @Suite("Overload: mixed", .slow, .timeLimit(.minutes(5))) struct OverloadMixedTests {
-  private static let seeds = Workload.seeds(unlessSet: 4)
-
   private func results(_ workload: Workload) -> [SimulationResult] {
-    Self.seeds.map { SimulationResult(workload, .overload(.default), seed: $0) }
+    Workload.helpSeeds.map { SimulationResult(workload, .overload(.default), seed: $0) }
   }
 
   private func ofBest(_ workload: Workload) -> Double {
-    results(workload).map(\.ofBest).reduce(0, +) / Double(Self.seeds.count)
+    results(workload).map(\.ofBest).reduce(0, +) / Double(Workload.helpSeeds.count)
   }
 
   @Test(arguments: Workload.shared) func fourGatewaysGiveNearlyWhatOneGives(workload: Workload) {
@@ -44,7 +42,7 @@ import WeirTestSupport
 
   /// The time that an upstream is known to take without a queue does not rise from one overload to the next, nor does the limit.
   @Test func theBaselineDoesNotRiseFromOverloadToOverload() throws {
-    for seed in Self.seeds {
+    for seed in Workload.helpSeeds {
       var simulation = Simulation(.oneOverloadAfterAnother, .overload(.default), seed: seed)
       simulation.run()
       let machine = try #require(simulation.machine)
