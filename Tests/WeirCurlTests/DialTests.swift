@@ -57,12 +57,16 @@ struct DialTests {
   }
 
   /// Some of these are there when libcurl first tries to read, so that it never waits for them.
-  @Test("A proxy's refusal that comes before it is asked is the phase tunnel", arguments: [true, false])
-  func earlyRefusal(isHTTP: Bool) async throws {
-    // No method of SOCKS is acceptable (RFC 1928 §3).
-    let answer: [UInt8] =
-      isHTTP ? Array("HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n".utf8) : [5, 0xFF]
-    let proxy = try ScriptedServer(Script(.send(answer), .awaitClose))
+  @Test(
+    "A proxy that refuses or closes before it is asked is the phase tunnel",
+    arguments: [
+      (true, Script.Step.send("HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n"), TransferError.Kind.proxyUnauthorized),
+      // No method of SOCKS is acceptable (RFC 1928 §3).
+      (false, .send([5, 0xFF]), .proxyUnauthorized), (true, .close, .proxyUnreachable),
+      (false, .close, .proxyUnreachable),
+    ])
+  func earlyEnd(isHTTP: Bool, step: Script.Step, kind: TransferError.Kind) async throws {
+    let proxy = try ScriptedServer(Script(step, .awaitClose))
     let port = proxy.port
     let rig = try await EngineRig {
       $0.proxy =
@@ -72,7 +76,7 @@ struct DialTests {
     }
     for _ in 0..<200 {
       let outcome = await rig.get("https://127.0.0.1/")
-      #expect(outcome.error?.kind == .proxyUnauthorized)
+      #expect(outcome.error?.kind == kind)
       #expect(outcome.report?.phases[.connect] != nil)
       #expect(outcome.report?.phases[.tunnel] != nil)
     }

@@ -83,11 +83,12 @@ extension Transfer {
     engine.need(.nudge, for: self)
   }
 
-  /// If a handshake or a proxy's refusal fails the transfer with data that arrived at once, libcurl never waited to read.
+  /// If a handshake fails the transfer, or a proxy that refuses or closes at once, libcurl may never have waited to read.
   /// TCP is then noted as established here.
   func noteEstablished(failed result: CurlCode) {
     guard clock.ready == nil, connected == nil else { return }
-    if result.isOfHandshake || result == .proxy || connectStatus > 0 { connected = engine.now }
+    let isOfProxy = result == .proxy || connectStatus > 0
+    if result.isOfHandshake || isOfProxy || result == .sendError || result == .receiveError { connected = engine.now }
   }
 
   /// Whether the request may be put on the wire, possibly again. If not, notes the failure: the earlier request has no
