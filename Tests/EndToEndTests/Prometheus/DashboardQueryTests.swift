@@ -2,7 +2,8 @@ import Testing
 import WeirTestSupport
 
 /// What the dashboards ask, in a real Prometheus.
-@Suite(.needs(.prometheus, .curl, .weir)) struct DashboardQueryTests {
+@Suite(.needs(.prometheus, .curl, .weir), .prometheus { try await BoardFixture.shared.value.prometheus })
+struct DashboardQueryTests {
   /// What is chosen in the variables of a board.
   enum Choice: String, CaseIterable {
     /// `All`, where that can be chosen. Of jobs, Grafana lists those that it has found.

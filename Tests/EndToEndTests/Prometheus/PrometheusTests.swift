@@ -2,7 +2,8 @@ import Testing
 import WeirTestSupport
 
 /// What a real Prometheus reads of what was sent.
-@Suite(.needs(.prometheus, .curl)) struct PrometheusTests {
+@Suite(.needs(.prometheus, .curl), .prometheus { try await PrometheusFixture.shared.value.prometheus })
+struct PrometheusTests {
   /// A sum by host; hosts that are not named are at 0.
   struct Sum: CustomTestStringConvertible {
     let query: String

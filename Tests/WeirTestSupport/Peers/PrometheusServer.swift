@@ -63,6 +63,9 @@ package final class PrometheusServer: Sendable {
     "[\(ports.map { "\"127.0.0.1:\($0)\"" }.joined(separator: ", "))]"
   }
 
+  /// Ends it, also if a fixture still has it: evaluating all rules every second takes its share of the processor.
+  package func stop() { peer.stop() }
+
   /// The value of each series that an expression yields: now, or at a Unix time.
   /// - Throws: ``PeerError`` with Prometheus' own words when it refuses the expression.
   package func query(_ expression: String, at time: Double? = nil) async throws -> [[String: String]: Double] {
