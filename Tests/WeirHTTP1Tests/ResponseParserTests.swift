@@ -18,7 +18,9 @@ import WeirHTTP
     #expect(whole.text == row.expected)
     #expect(Reading(row.bytes, row.terms) { 1 } == whole, "byte by byte")
     #expect(Reading(row.bytes, row.terms) { 7 } == whole, "seven bytes at a time")
-    let step = max(1, row.bytes.count / 500)
+    // Long rows repeat themselves, and are read again from the start for each cut.
+    let cuts = min(500, max(50, 1_000_000 / max(1, row.bytes.count)))
+    let step = max(1, row.bytes.count / cuts)
     for cut in stride(from: 1, to: row.bytes.count, by: step) {
       var isFirst = true
       let reading = Reading(row.bytes, row.terms) {

@@ -11,10 +11,11 @@ import WeirTestSupport
     for round in 0..<10_000 {
       let routes = (0...Int(random.next() % 12)).map { Model.route($0, &random) }
       let table = RouteTable(routes)
+      let order = Model.order(of: routes)
       for _ in 0..<3 {
         let request = Model.Request(&random)
         let decision = table.decide(request.host, request.target, method: request.method, fields: request.fields)
-        let expected = Model.first(of: routes, for: request)
+        let expected = Model.first(of: routes, in: order, for: request)
         if case .respond(let route) = decision {
           taken += 1
           #expect(route == expected, "round \(round): \(request)\n\(routes.map(\.match))")
@@ -100,10 +101,11 @@ private enum Model {
     return groups + [nil]
   }
 
-  static func first(of routes: [Route], for request: Request) -> Int? {
-    let order = routes.indices.sorted {
-      routes[$0].match.precedence(at: $0) < routes[$1].match.precedence(at: $1)
-    }
+  static func order(of routes: [Route]) -> [Int] {
+    routes.indices.sorted { routes[$0].match.precedence(at: $0) < routes[$1].match.precedence(at: $1) }
+  }
+
+  static func first(of routes: [Route], in order: [Int], for request: Request) -> Int? {
     for group in groups(of: request.host) {
       let found = order.first { index in
         let match = routes[index].match
