@@ -28,8 +28,8 @@ package final class Peer: Sendable {
     unlink(log)
   }
 
-  /// Kills it with its children, and returns when they are gone: a child that still lives keeps open the sockets that it
-  /// inherited, such as a name server's child that answered over TCP.
+  /// Kills it with its children, unless it has ended by itself, and returns when they are gone, or after a minute: a child
+  /// that still lives keeps open the sockets that it inherited, such as a name server's child that answered over TCP.
   package func stop() {
     exit.withLock { exit in
       if exit == nil { exit = end(0, killing: true) }
@@ -69,7 +69,8 @@ package final class Peer: Sendable {
       info.si_signo == SIGCHLD
     else { return nil }
     kill(-pid, SIGKILL)
-    while killing, groupLives { usleep(1000) }
+    let end = ContinuousClock.now + .seconds(60)
+    while killing, groupLives, ContinuousClock.now < end { usleep(1000) }
     PeerKeeper.shared.forget(pid)
     return Self.reap(pid)
   }
