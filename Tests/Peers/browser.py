@@ -338,8 +338,9 @@ async def without_script(browser, origins, directory, width, scheme):
     await tab.open(origin.url)
     await compare(tab, json.loads((directory / "first.json").read_text()))
     await look(tab)
-    origin.moment = "next"
+    # Before the page can have been loaded anew with the next one's.
     old = await tab.value("document.title")
+    origin.moment = "next"
     await tab.until(f"document.title && document.title !== {json.dumps(old)}")
     # It was loaded anew, not changed by its script. The title is there before the rest.
     await tab.until("document.querySelector('noscript p') && document.getElementById('live')?.textContent === ''")
