@@ -70,7 +70,8 @@ def most_refreshes(seconds: float) -> int:
 
 async def down(here: Here) -> list[Bar]:
     """The service is killed and its port resets connections, until so long after the last token has ended."""
-    beyond, rate = (8, 100) if here.short else (60, 200)
+    # In short there is one silence of eight seconds without a token: long enough to see a request that waits its five out.
+    beyond, rate = (20, 25) if here.short else (60, 200)
     service = TokenService(here.place, here.upstream, Client("down", lifetime=here.lifetime), name="down")
     await service.start()
     config = {"credentials": [here.oauth2("down", service)], "routes": [here.route("down")]}
@@ -110,8 +111,8 @@ def judge(here: Here, load: Schedule, tries: list[float], failed: float, ended: 
     late = others.pop(401, 0)
     here.place.notes.append(f"down: other answers were {dict(others)}, and {late} × 401")
     # A busy machine is late with a token, a try or an answer.
-    slack, quick = (15.0, 5.0) if here.short else (0.5, QUICK)
-    early = sum(one.began < ended - slack for one in refused)
+    soon, slack, quick = (3.0, 5.0, 2.5) if here.short else (0.5, 0.5, QUICK)
+    early = sum(one.began < ended - soon for one in refused)
     silent = [one for one in refused if one.ended < back and one.is_silent(tries)]
     times = [one.ended - one.began for one in silent]
     half, most = (quantile(times, share) or math.inf for share in (0.5, 0.99))
@@ -132,7 +133,7 @@ def judge(here: Here, load: Schedule, tries: list[float], failed: float, ended: 
         ),
         Bar(
             f"{len(silent)} refusals in silence after {half * 1000:.1f} ms (p99 {most * 1000:.1f} ms)",
-            half < quick or here.short and not silent,
+            half < quick,
         ),
         Bar(
             f"Retry-After was wrong by {wrong:.1f} s at most",

@@ -31,9 +31,9 @@ class Bounds:
 
 
 LONG = Bounds(seconds=60, good=0.97, limited=0.005, reaction=0.05)
-SHORT = Bounds(seconds=12, good=0.7, limited=0.02, reaction=0.75)
+SHORT = Bounds(seconds=12, good=0.5, limited=0.02, reaction=0.75)
 """Has to hold on a busy machine, where an attempt that comes late may cost a pause of a second, and the API may
-read one late that was sent before its answer."""
+read one late that was sent before its answer. How soon a gateway knows of a pause, only the long form bounds."""
 
 
 @dataclass

@@ -59,13 +59,14 @@ class Origin:
         name = asked.fields.get("user-agent", "").split(" ")[0]
         seen = self.seen[name]
         seen.append(asked)
-        answer = self.answers[name][min(len(seen), len(self.answers[name])) - 1]
+        number = len(seen)
+        answer = self.answers[name][min(number, len(self.answers[name])) - 1]
         async with self.came:
             self.came.notify_all()
         match answer:
             case "late" | "last":
                 if answer == "last":
-                    await self.until(name, requests=len(seen) + 1)
+                    await self.until(name, requests=number + 1)
                 await asyncio.sleep(LATE)
                 writer.write(response(200))
             case "hang" | "begun":
