@@ -70,9 +70,10 @@ def most_refreshes(seconds: float) -> int:
 
 async def down(here: Here) -> list[Bar]:
     """The service is killed and its port resets connections, until so long after the last token has ended."""
-    # In short there is one silence of eight seconds without a token: long enough to see a request that waits its five out.
-    beyond, rate = (20, 25) if here.short else (60, 200)
-    service = TokenService(here.place, here.upstream, Client("down", lifetime=here.lifetime), name="down")
+    # In short the first refresh fails twelve seconds before the token ends, of which a busy machine may take some to get one, and there
+    # is one silence without a token that is long enough to see a request that waits its five seconds out.
+    lifetime, beyond, rate = (36, 12, 25) if here.short else (here.lifetime, 60, 200)
+    service = TokenService(here.place, here.upstream, Client("down", lifetime=lifetime), name="down")
     await service.start()
     config = {"credentials": [here.oauth2("down", service)], "routes": [here.route("down")]}
     gateway = await here.gateway("down", config)
@@ -111,7 +112,7 @@ def judge(here: Here, load: Schedule, tries: list[float], failed: float, ended: 
     late = others.pop(401, 0)
     here.place.notes.append(f"down: other answers were {dict(others)}, and {late} × 401")
     # A busy machine is late with a token, a try or an answer.
-    soon, slack, quick = (3.0, 5.0, 2.5) if here.short else (0.5, 0.5, QUICK)
+    soon, slack, quick = (10.0, 5.0, 2.5) if here.short else (0.5, 0.5, QUICK)
     early = sum(one.began < ended - soon for one in refused)
     silent = [one for one in refused if one.ended < back and one.is_silent(tries)]
     times = [one.ended - one.began for one in silent]
