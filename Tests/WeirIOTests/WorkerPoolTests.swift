@@ -26,7 +26,7 @@ import WeirTestSupport
     for index in 0..<100 { pool.submit { log.append("\(index)") } }
     pool.submit { done.raise() }
     #expect(done.wait())
-    #expect(log.all == (0..<100).map(String.init))
+    #expect(log.all == (0..<100).map { "\($0)" })
   }
 
   @Test func waitingJobsAreCounted() {

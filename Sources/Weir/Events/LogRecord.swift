@@ -54,7 +54,7 @@ public struct LogRecord: Sendable, CustomStringConvertible {
     identifier = request?.id.uuidString
     let trace = details.firstFact(\.trace) ?? request?.recordedTrace?.parent
     let attempts = request.map(\.attemptCount) ?? 0
-    let facts = [
+    let facts: [(String, String?)] = [
       ("destination", (details.firstFact(\.destination) ?? request?.destination).map { "\($0)" }),
       ("method", request?.method?.rawValue),
       ("status", details.firstFact(\.status).map { "\($0)" }),

@@ -111,8 +111,11 @@ extension NamedUpstream {
 extension Configuration {
   /// All ways that lead through proxies.
   private var proxies: [ProxySettings] {
-    routes.map(\.proxy) + upstreams.map(\.proxy) + [telemetry?.proxy ?? .off]
-      + credentials.map { if case .oauth2(_, _, let proxy, _) = $0.kind { proxy } else { .off } }
+    let ofCredentials: [ProxySettings] = credentials.compactMap {
+      if case .oauth2(_, _, let proxy, _) = $0.kind { proxy } else { nil }
+    }
+    let ofTelemetry: [ProxySettings] = telemetry.map { [$0.proxy] } ?? []
+    return routes.map(\.proxy) + upstreams.map(\.proxy) + ofTelemetry + ofCredentials
   }
 
   /// Notes on the proxies that the environment names, if any way leads through them.

@@ -14,7 +14,7 @@ import WeirIO
   @Test func theLatestFailuresStay() {
     let recent = RecentRequests()
     for number in 0..<120 { recent.noteFailure(request(0, time: Double(number))) }
-    #expect(recent.lists.failures.map(\.time) == (70..<120).reversed().map(Double.init))
+    #expect(recent.lists.failures.map(\.time) == (70..<120).reversed().map { Double($0) })
   }
 
   @Test func theSlowestStayForFiveToTenMinutes() {
@@ -22,7 +22,7 @@ import WeirIO
     for number in (0..<100).shuffled() {
       if recent.isSlow(Double(number)) { recent.noteSlow(request(Double(number))) }
     }
-    #expect(recent.lists.slowest.map(\.seconds) == (50..<100).reversed().map(Double.init))
+    #expect(recent.lists.slowest.map(\.seconds) == (50..<100).reversed().map { Double($0) })
     #expect(!recent.isSlow(50) && recent.isSlow(50.5))
     recent.turn(at: .now)
     #expect(!recent.isSlow(50))
@@ -36,10 +36,12 @@ import WeirIO
     #expect(recent.lists.slowest.isEmpty)
   }
 
-  @Test(arguments: [
-    ("/a/b", "/a/b"), ("/a?token=x", "/a"), ("/a#x?y", "/a"), ("", ""), ("/" + String(repeating: "a", count: 255), nil),
-    ("/" + String(repeating: "ä", count: 300), "/" + String(repeating: "ä", count: 126) + "…"),
-  ])
+  @Test(
+    arguments: [
+      ("/a/b", "/a/b"), ("/a?token=x", "/a"), ("/a#x?y", "/a"), ("", ""),
+      ("/" + String(repeating: "a", count: 255), nil),
+      ("/" + String(repeating: "ä", count: 300), "/" + String(repeating: "ä", count: 126) + "…"),
+    ] as [(String, String?)])
   func pathsAreShownWithoutTheirQuery(path: String, shown: String?) {
     #expect(RecentRequest.shown(path: path) == shown ?? path)
     #expect(RecentRequest.shown(path: path).utf8.count <= RecentRequest.mostPathOctets)

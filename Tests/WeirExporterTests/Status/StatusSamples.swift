@@ -95,9 +95,9 @@ enum StatusSamples {
   static func huge(_ text: String = "") -> StatusReport {
     var report = troubled
     report.routes = (0..<200).map { index in
-      StatusReport.Route(
-        name: "route-\(index)\(text)", upstream: "upstream-\(index)\(text)",
-        traffic: traffic(rate: Double(index), failing: index % 20 == 7 ? 0.2 : 0, seed: UInt64(index)))
+      let traffic = traffic(rate: Double(index), failing: index % 20 == 7 ? 0.2 : 0, seed: UInt64(index))
+      return StatusReport.Route(
+        name: "route-\(index)\(text)", upstream: "upstream-\(index)\(text)", traffic: traffic)
     }
     report.upstreams = (0..<200).map { index in
       var upstream = upstream(

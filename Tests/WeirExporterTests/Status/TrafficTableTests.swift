@@ -110,10 +110,11 @@ import WeirMetrics
     #expect(subjects.reduce(0) { $0 + $1.traffic.last10s.requests } == 300)
   }
 
-  @Test(arguments: [
-    ([0, 0, 0, 0], 0.5, nil), ([10, 0, 0, 0], 0.5, 0.5), ([0, 10, 0, 0], 1, 2), ([0, 0, 0, 5], 0.5, 4),
-    ([1, 1, 1, 1], 0.5, 2), ([1, 1, 1, 1], 0.25, 1), ([99, 0, 1, 0], 0.99, 1),
-  ])
+  @Test(
+    arguments: [
+      ([0, 0, 0, 0], 0.5, nil), ([10, 0, 0, 0], 0.5, 0.5), ([0, 10, 0, 0], 1, 2), ([0, 0, 0, 5], 0.5, 4),
+      ([1, 1, 1, 1], 0.5, 2), ([1, 1, 1, 1], 0.25, 1), ([99, 0, 1, 0], 0.99, 1),
+    ] as [([UInt32], Double, Double?)])
   func quantilesAreThoseOfPromQL(counts: [UInt32], part: Double, expected: Double?) {
     #expect(quantile(part, counts, bounds: [1, 2, 4]) == expected)
     #expect(quantile(part, counts, bounds: []) == nil)

@@ -104,8 +104,10 @@ import WeirTestSupport
   }
 
   private static func randomText(isV6: Bool, near base: String?, _ random: inout SeededRandom) -> String {
-    var bytes = base.flatMap(bytes) ?? (0..<(isV6 ? 16 : 4)).map { _ in UInt8.random(in: 0...255, using: &random) }
-    if base != nil {
+    var bytes = base.flatMap(bytes) ?? []
+    if base == nil {
+      for _ in 0..<(isV6 ? 16 : 4) { bytes.append(.random(in: 0...255, using: &random)) }
+    } else {
       // One bit differs, anywhere.
       let bit = Int.random(in: 0..<(bytes.count * 8), using: &random)
       bytes[bit / 8] ^= 0x80 >> UInt8(bit % 8)
@@ -178,7 +180,7 @@ import WeirTestSupport
       ("3fff:fff::", false), ("3fff:1000::", true), ("4000::", false), ("5f00::", false), ("fc00::", false),
       ("fd00:ec2::254", false), ("fdff::", false), ("fe80::1", false), ("febf::", false), ("fec0::", false),
       ("ff02::1", false),
-    ])
+    ] as [(String, Bool)])
   func publicAddresses(text: String, isPublic: Bool) throws {
     let purpose = SpecialNetworks.purpose(of: try #require(IPAddress(text)))
     #expect((purpose == nil) == isPublic, "\(purpose ?? "public")")

@@ -170,7 +170,7 @@ struct HedgeTransferTests {
     let session = try Self.session(table, recorder, Interceptor(adapters: [adapter]))
     let request = session.request(server.url).hedge(after: .seconds(0.01))
     #expect(await request.serializingString().response.value == "x")
-    #expect(server.allRequests.map { $0.value(of: "X-Number") }.sorted { ($0 ?? "") < ($1 ?? "") } == ["1", "2"])
+    #expect(server.allRequests.map { $0.value(of: "X-Number") ?? "" }.sorted() == ["1", "2"])
     #expect(request.request?.value(forHTTPHeaderField: "X-Number") == "2")
   }
 

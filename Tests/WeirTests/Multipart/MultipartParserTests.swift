@@ -136,8 +136,8 @@ struct MultipartParserTests {
         "text None None 9", "empty e text/plain 0", "large large.bin application/octet-stream 3000000",
         "q%22%0D%0A s%22 a/b 3000000",
       ], "\(output)")
-    let sums = try await Tool(named: "sha256sum").run([large.path]).prefix(64)
-    #expect(lines.suffix(2).map(\.last) == [String(sums), String(sums)])
+    let sum = String(try await Tool(named: "sha256sum").run([large.path]).prefix(64))
+    #expect(lines.suffix(2).allSatisfy { $0.last == sum })
   }
 
   @Test(
