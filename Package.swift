@@ -80,8 +80,10 @@ let package = Package(
       path: "Tests/MeasureDecisions", swiftSettings: settings),
     .target(name: "CThreadSanitizer", path: "Tests/CThreadSanitizer"),
     .target(name: "CSlowResolver", path: "Tests/CSlowResolver"),
+    .target(name: "CDescriptors", path: "Tests/CDescriptors"),
     .target(
-      name: "WeirTestSupport", dependencies: ["WeirCompression", "WeirCurl", "WeirIO", "CLinux", "CThreadSanitizer"],
+      name: "WeirTestSupport",
+      dependencies: ["WeirCompression", "WeirCurl", "WeirIO", "CLinux", "CThreadSanitizer", "CDescriptors"],
       path: "Tests/WeirTestSupport", swiftSettings: settings),
     .target(
       name: "FuzzSupport", dependencies: ["CLinux", "WeirIO"], path: "Tests/Fuzz/FuzzSupport", swiftSettings: settings),

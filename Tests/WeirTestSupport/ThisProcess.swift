@@ -1,3 +1,4 @@
+import CDescriptors
 import Foundation
 import Glibc
 
@@ -30,14 +31,10 @@ package enum ThisProcess {
     return setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 && limit.rlim_cur >= count
   }
 
-  /// Calls `body` while no descriptor can be opened; those there are stay.
+  /// Calls `body` while the process finds no descriptor for a connection or a loop; those there are stay.
   package static func withoutFreeDescriptors<Result>(_ body: () throws -> Result) rethrows -> Result {
-    var limit = rlimit()
-    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    var none = limit
-    none.rlim_cur = 0
-    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &none)
-    defer { setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) }
+    descriptors_are_used_up(1)
+    defer { descriptors_are_used_up(0) }
     return try body()
   }
 

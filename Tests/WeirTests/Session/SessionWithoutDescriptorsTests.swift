@@ -45,7 +45,6 @@ struct SessionWithoutDescriptorsTests {
     let session = Session(configuration: configuration)
     let url = "http://a.example:\(server.port)/"
     #expect(await session.request(url).serializingString().response.value == "1")
-    // The main queue, which is the default, may need a descriptor to wake its thread.
     let queue = DispatchQueue(label: "own")
     let error = ThisProcess.withoutFreeDescriptors {
       let ended = DispatchSemaphore(value: 0)
