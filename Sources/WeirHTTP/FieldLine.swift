@@ -3,6 +3,9 @@
 package struct FieldLine: Hashable, Sendable {
   @usableFromInline package let name: Range<Int>
   @usableFromInline package let value: Range<Int>
+  /// The whole line, if it can be passed on as it is: a token, a colon, one space, a value without control characters, CR LF.
+  /// Empty for all others.
+  @usableFromInline package var plain = 0..<0
 
   @inlinable
   init(name: Range<Int>, value: Range<Int>) {
@@ -121,8 +124,12 @@ package struct FieldLines: Sequence, IteratorProtocol {
     while position < head.count {
       if let base = head.baseAddress, let field = UsualField(base, from: position, before: head.count) {
         defer { position = field.lineEnd }
-        return FieldLine(
+        var line = FieldLine(
           name: position..<field.colon, value: head.trimmed(field.colon + 1..<field.valueEnd, of: { $0 == .space }))
+        if line.value.lowerBound == field.colon + 2, line.value.upperBound == field.valueEnd {
+          line.plain = position..<field.lineEnd
+        }
+        return line
       }
       let line = position..<endOfLine
       position = line.upperBound

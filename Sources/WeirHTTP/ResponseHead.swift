@@ -28,8 +28,18 @@ package struct ResponseHead: Sendable {
   /// during the call.
   @inlinable
   package func forEach(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void) {
+    forEachLine { name, value, _ in body(name, value) }
+  }
+
+  /// Does the same with lines that may be passed on as they are: `plain` is the whole line, or empty.
+  @inlinable
+  package func forEachLine(
+    _ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ plain: UnsafeRawBufferPointer) -> Void
+  ) {
     bytes.withUnsafeBytes { bytes in
-      for field in FieldLines(ofHead: bytes) { body(bytes.octets(field.name), bytes.octets(field.value)) }
+      for field in FieldLines(ofHead: bytes) {
+        body(bytes.octets(field.name), bytes.octets(field.value), bytes.octets(field.plain))
+      }
     }
   }
 

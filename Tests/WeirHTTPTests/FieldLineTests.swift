@@ -55,6 +55,19 @@ import WeirHTTP
     #expect(throws: defect) { _ = try FieldLine(strictly: octets.span) }
   }
 
+  @Test(
+    arguments: [
+      ("A: 1\r\n", true), ("A: \r\n", true), ("A: \u{fc} b\r\n", true), ("A:1\r\n", false), ("A:\r\n", false),
+      ("A:  1\r\n", false),
+      ("A: 1 \r\n", false), ("A:\t1\r\n", false), ("A: 1\t\r\n", false), ("A: a\tb\r\n", false), ("A : 1\r\n", false),
+      ("a b: 1\r\n", false), ("A: 1\n", false), ("A: 1", false), ("A: \u{1}\r\n", false), ("\u{fc}: 1\r\n", false),
+    ] as [(String, Bool)])
+  func passingOnAsItIs(line: String, isPlain: Bool) {
+    "s\r\n\(line)".withOctets { head in
+      #expect(FieldLines(ofHead: head).map(\.plain) == [isPlain ? 3..<head.count : 0..<0])
+    }
+  }
+
   @Test(arguments: [
     ("HTTP/1.1 200 a: b\r\nA: 1\r\nno colon\r\na:2 \r\n y: z\r\nB: x\r\n\r\n", ["A", "a", "B"]),
     ("s\nA: 1\nB:", ["A", "B"]), ("s", []), ("", []), ("\n\n\nA:", ["A"]), ("A: 1", []),

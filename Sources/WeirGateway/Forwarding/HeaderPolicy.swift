@@ -297,7 +297,7 @@ final class HeaderPolicy: Sendable {
     let options = ConnectionOptions(fields)
     var framing = Reframing()
     var chain: [UInt8] = []
-    fields.forEach { name, value in
+    fields.forEachLine { name, value, plain in
       let kind = FieldKind(name)
       if case .hopByHop = kind { return framing.note(name, value) }
       if name.count == 12, name.spells("content-type") { framing.note(type: value) }
@@ -306,7 +306,8 @@ final class HeaderPolicy: Sendable {
       switch kind {
       case .connection: break
       case .via: Chains.extend(&chain, with: value)
-      default: result.add(name: name, value: value)
+      default:
+        if plain.isEmpty { result.add(name: name, value: value) } else { result.add(name: name, inLine: plain) }
       }
     }
     let own = isHTTP10 ? via.http10 : via.http11

@@ -107,6 +107,17 @@ protocol FieldSource {
   var mayNameFields: Bool { get }
   /// Calls `body` with name and value of each field, in order. The bytes are valid during the call.
   func forEach(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void)
+  /// Does the same. `plain` is the field's whole line if it is one that could have been written here, and is empty otherwise.
+  func forEachLine(
+    _ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ plain: UnsafeRawBufferPointer) -> Void)
+}
+
+extension FieldSource {
+  func forEachLine(
+    _ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ plain: UnsafeRawBufferPointer) -> Void
+  ) {
+    forEach { body($0, $1, UnsafeRawBufferPointer(start: nil, count: 0)) }
+  }
 }
 
 extension HeaderFields: FieldSource {}

@@ -30,6 +30,12 @@ package struct ResponseFields: Sendable, ExpressibleByDictionaryLiteral {
     name.withOctets { name in value.withOctets { value in add(name: name, value: value) } }
   }
 
+  /// Adds a field of which the line is known to be as it is written here: a token, a colon, a space, a value without control
+  /// characters, CR LF.
+  package mutating func add(name: UnsafeRawBufferPointer, inLine line: UnsafeRawBufferPointer) {
+    if !isReserved(name) { bytes.append(contentsOf: line) }
+  }
+
   /// - Returns: false when the field was left out.
   @discardableResult
   package mutating func add(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) -> Bool {

@@ -104,8 +104,20 @@ private struct Outcome: Equatable {
       case .interim(let again)?, .head(let again)?:
         guard again.bytes == head, next?.consumed == head.count else { fatalError("another head: \(again.bytes)") }
         checkPause(again)
+        checkLines(again)
       default: fatalError("a head that can't be read again: \(head)")
       }
+    }
+  }
+}
+
+/// A line that may go on as it is says what would be written in its place.
+private func checkLines(_ head: ResponseHead) {
+  head.forEachLine { name, value, plain in
+    let written = Array(name) + Array(": ".utf8) + Array(value) + Array("\r\n".utf8)
+    let isContent = value.allSatisfy { $0 >= 0x20 && $0 != 0x7f }
+    guard plain.isEmpty || FieldSyntax.isToken(name) && isContent && plain.elementsEqual(written) else {
+      fatalError("passed on: \(Array(plain))")
     }
   }
 }
