@@ -9,6 +9,7 @@ from pathlib import Path
 from lab.egress.page import blocks, missing
 from lab.endure.rows import Bar
 from lab.processes import Failure, Place, free_port, output
+from lab.telemetry.judge import PHASES
 
 PAGE = Path("docs/telemetry.md")
 PORTS = ("4318", "8080", "9000")
@@ -22,7 +23,7 @@ def alike(text: str) -> str:
     >>> alike("trace 43436e72a5b486b75bfa6e0434500121\\n  1-4 ms GET error.type=a dns")
     'trace 0\\n  1-4 ms GET error.type=a'
     """
-    return re.sub(r" (dns|connect)\b", "", re.sub(r"\b[0-9a-f]{32}\b", "0", text))
+    return re.sub(rf" ({'|'.join(PHASES)})\b", "", re.sub(r"\b[0-9a-f]{32}\b", "0", text))
 
 
 async def page(place: Place) -> list[Bar]:
